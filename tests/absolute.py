@@ -16,4 +16,4 @@ ABSOLUTE = {
 """Arguments by id."""
 BY_PARTS = dict.fromkeys(IDS.values(), "records") | {IDS["Rate"]: "dict", IDS["Send"]: "dict", IDS["SendOrder"]: "dict"}
 """The least usual observation by id: records, where the environment has them."""
-SENDERS = IDS["Rate"], IDS["SendOrder"]
+SENDERS = IDS["Rate"], IDS["SendOrder"], IDS["Send"]

@@ -33,8 +33,8 @@ class RateVectorEnv(SenderVectorEnv):
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), computed from reports and the sender's own queue.
         With ``features="intervals"`` these are the 150 numbers of the Bandwidth Estimation Challenge
         (`vcgym.envs.call.features.intervals`), and the receiver reports every 60 ms.
-    Action: ``Discrete(10)``, the law that drives (`vcgym.envs.call.sender.laws`): 0 SCReAM v2, 1 NADA, both tuned, from 2 on an aim for the
-        queueing delay, 12 ms * 5 ** ((a - 2) / 7) (`vcgym.envs.call.sender.effects`). Continuous: ``Box(-1, 1, (1,))``, the target on a log
+    Action: ``Discrete(5)``, the law that drives (`vcgym.envs.call.sender.laws`): 0 SCReAM v2, 1 NADA, both tuned, from 2 on an aim for the
+        queueing delay, 12 ms * 5 ** ((a - 2) / 2) (`vcgym.envs.call.sender.effects`). Continuous: ``Box(-1, 1, (1,))``, the target on a log
         scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``, a factor on the current target (docs/envs.md); exact:
         bit/s (0: unchanged), the interval to the receiver's next report in us (0: the default), and the time in us until a decision without
         a report (0: none). It takes effect at once.

@@ -25,7 +25,7 @@ class SendVectorEnv(RateVectorEnv):
     """Rate and order: choose which law sets the target bitrate, and which scheduler the order of packets; when, as in Rate.
 
     Observation: float32 features (docs/envs.md) of the reports, of the laws, and of the order in force.
-    Action: ``Discrete(30)``: the law, as in Rate, is a // 3, and the order a % 3: first in, first out; SBPN2; audio first, which drops
+    Action: ``Discrete(15)``: the law, as in Rate, is a // 3, and the order a % 3: first in, first out; SBPN2; audio first, which drops
         video only from a full queue.
     Reward: ``timely`` (default), per decision: seconds x (0.6 ln(4 r + 1) - 10 m), with r the Mbit/s that arrive by their expiry and m the
         share of audio packets that do not; or ``utility`` or ``emodel``.

@@ -21,7 +21,7 @@ from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES
 from vcgym.envs.call.features.sender import ORDER_FEATURES, QUEUE_FEATURES
 from vcgym.envs.call.paths.effects import Protections
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
-from vcgym.envs.call.rewards.on_time import Missed, OnTime
+from vcgym.envs.call.rewards.on_time import Missed, OnTime, Timely
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import MAX_AIM_MS, MAX_MARGIN, MIN_AIM_MS, MIN_MARGIN, ORDERS
 from vcgym.envs.call.sender.laws import AIM, LAW_FEATURES
@@ -181,6 +181,13 @@ def _of_senders() -> Iterable[str]:
         ("Rate", "`relative_discrete`", f"`Discrete({AIM + AIMS})`", f"SCReAM v2, NADA, or an aim, {AIM_TEXT} ** ((a - 2) / {AIMS - 1})"),
         ("Rate", "`relative_continuous`", "`Box(-1.0, 1.0, (4,), float32)`", "a score of each law, the largest drives; and the aim"),
         (
+            "Send",
+            "`relative_discrete`",
+            f"`Discrete({3 * (AIM + AIMS)})`",
+            f"a // 3 as in Rate, order {', '.join(ORDERS)}",
+        ),
+        ("Send", "`relative_continuous`", "`Box(-1.0, 1.0, (7,), float32)`", "as in Rate, then a score of each order"),
+        (
             "SendOrder",
             "`relative_discrete`",
             f"`Discrete({2 * MARGINS})`",
@@ -190,7 +197,7 @@ def _of_senders() -> Iterable[str]:
         ("SendOrder", "`relative_continuous`", "`Box(-1.0, 1.0, (2,), float32)`", "the same on that scale; above 0: the same"),
         ("SendOrder", "`discrete`", "`Discrete(2 L)`", "a < L sends the a-th oldest of L packets, L + a drops it"),
     )
-    on_time, missed, utility = OnTime(), Missed(), Utility()
+    on_time, missed, utility, timely = OnTime(), Missed(), Utility(), Timely()
     rewards = {
         "`utility`": f"""per decision, of each second that its reports cover: \
 {utility.rate_weight:g} ln({utility.rate_scale_per_mbps:g} r + 1) - \
@@ -198,20 +205,22 @@ def _of_senders() -> Iterable[str]:
  with r delivered in Mbit/s, d the mean delay from capture to arrival \
 minus propagation in s, l the share lost, rejected or discarded; \
 minus {utility.change_price:g} abs(ln(target / previous target))""",
+        "`timely`": f"""per decision, of each second that its reports cover: {timely.rate_weight:g} \
+ln({timely.rate_scale_per_mbps:g} r + 1) - {timely.audio_price:g} m, with r the Mbit/s on time and m the share of audio that is not""",
         "`emodel`": f"""per 10 ms of audio with a known outcome: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, \
 P the expiry time; concealed: not arrived by then""",
         "`on_time`": f"per packet that arrives by its expiry: audio {on_time.audio:g}, video {on_time.video:g}",
         "`missed`": f"per packet that does not: audio -{missed.audio:g}, video -{missed.video:g}",
     }
-    yield "## Rate and SendOrder: arguments and defaults"
+    yield "## Rate, Send and SendOrder: arguments and defaults"
     yield _arguments(
         SenderVectorEnv, "rate", "order", "interval", "scenario", "pacing", "reward", "action"
     )  # these differ, see the docstrings
     yield """[Worlds](../worlds.md#scenarios-of-senders) lists scenarios and their kinds of world. `reset(options={...})` takes `kind`, \
 and for a batch `reset_mask`."""
-    yield "## Rate and SendOrder: actions"
+    yield "## Rate, Send and SendOrder: actions"
     yield _table(("env", "action", "space", "meaning"), actions)
-    yield "## Rate and SendOrder: features"
+    yield "## Rate, Send and SendOrder: features"
     yield "SendOrder observes the first table once per queued packet, oldest first, then the second; Rate the second without its last line."
     yield "### Of each packet in the queue (SendOrder)"
     yield _features(QUEUE_FEATURES)
@@ -220,8 +229,8 @@ and for a batch `reset_mask`."""
     yield "### Of the packet to send, and of the call (Rate, SendOrder, with relative actions)"
     yield "SendOrder observes the packet that SBPN would send, then the call; Rate the call alone, without the last two lines."
     yield _features(compressed_features((*QUEUE_FEATURES, *ORDER_FEATURES)))
-    yield "### Of the laws (Rate with relative actions)"
-    yield "Behind those of the call. They cover the reports since the last decision."
+    yield "### Of the laws (Rate with relative actions, Send)"
+    yield "Behind those of the call. They cover the reports since the last decision. Send shows the order in force last."
     yield _features(LAW_FEATURES)
     yield "### Of intervals (Rate with features intervals)"
     yield f"""\
@@ -229,7 +238,7 @@ and for a batch `reset_mask`."""
 of 600 ms, newest first, line after line. They end at the time of the newest report, and are 0 if nothing arrived. The receiver \
 reports every 60 ms; an empty report causes no decision. Nothing is scaled."""
     yield _features(MEASURES)
-    yield "## Rate and SendOrder: rewards"
+    yield "## Rate, Send and SendOrder: rewards"
     yield _table(("reward", "value, given when reported"), rewards.items())
 
 

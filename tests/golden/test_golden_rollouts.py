@@ -61,7 +61,7 @@ DEFAULT_CASES = {
         ("vcgym/Relay-v1", "", {"packets": 1100, "log": True}),
         ("vcgym/Playout-v1", "", {"packets": 1100, "log": True}),
         ("vcgym/Call-v1", "", {"packets": 1100, "log": True}),
-        ("vcgym/Rate-v1", "cubic", {"seconds": 8.0, "log_packets": 4000}),
+        ("vcgym/Rate-v1", "cubic", {"seconds": 8.0, "log_packets": 4000, "interval": 10}),
         ("vcgym/Send-v1", "cubic", {"seconds": 8.0, "log_packets": 4000, "interval": 10}),
         ("vcgym/SendOrder-v1", "rtt80-q5", {"seconds": 8.0, "log_packets": 4000}),
     )

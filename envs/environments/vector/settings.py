@@ -197,7 +197,7 @@ class RateSettings:
     pacing: float = PACING
     reward: Any = "utility"
     features: str = "reports"
-    interval: int = 5
+    interval: int = 100
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class SendSettings:
 
     pacing: float = PACING
     reward: Any = "timely"
-    interval: int = 60
+    interval: int = 100
 
 
 @dataclass(frozen=True)

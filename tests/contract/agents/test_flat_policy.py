@@ -89,8 +89,8 @@ def test_a_shipped_agent_is_ranked_by_name_where_its_environment_plays():
     assert found["MINE"].env == "vcgym/Call-v1" and found["MINE"].policy().training_decisions >= 100_000
     said = "action relative_discrete, interval 50 packets (0.5 s); it ships, and plays with the defaults of vcgym/Call-v1."
     assert told == [f"MINE, {of_call}: {said}"]
-    of_rate = next(name for name in shipped_names() if name.endswith("-Rate-v1"))
-    assert shipped_agent("MINE", of_rate, SUITES["rate-v0"]).env == "vcgym/Rate-v1"
+    of_order = next(name for name in shipped_names() if name.endswith("-SendOrder-v1"))
+    assert shipped_agent("MINE", of_order, SUITES["order-v0"]).env == "vcgym/SendOrder-v1"
     with pytest.raises(ValueError, match=r"agents\.MINE: .* is of vcgym/Call-v1; allowed: .*vcgym/Rate-v1"):
         shipped_agent("MINE", of_call, SUITES["rate-v0"])
     with pytest.raises(ValueError, match="agent is 'NONE'; allowed: "):

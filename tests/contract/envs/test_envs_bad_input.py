@@ -21,7 +21,7 @@ from vcgym.leaderboard.evaluation.published import NOT_PLAYED
 from vcgym.network.scenarios.paths.linked import Table1
 from vcgym.network.traces.cards import DataError
 
-RELAY, PLAYOUT, CALL, RATE, ORDER = "vcgym/Relay-v1", "vcgym/Playout-v1", "vcgym/Call-v1", *SENDERS
+RELAY, PLAYOUT, CALL, RATE, ORDER, _ = "vcgym/Relay-v1", "vcgym/Playout-v1", "vcgym/Call-v1", *SENDERS
 EVERYWHERE = [
     ({"num_envs": 0}, "num_envs = 0: allowed are integers from 1"),
     ({"num_envs": 2.0}, r"num_envs = 2\.0: allowed are integers from 1"),

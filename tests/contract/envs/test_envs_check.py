@@ -18,7 +18,7 @@ from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.envs import IDS
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
-CALL, RATE, ORDER = "vcgym/Call-v1", *SENDERS
+CALL, RATE, ORDER, _ = "vcgym/Call-v1", *SENDERS
 PATHS = [env_id for env_id in IDS.values() if env_id not in SENDERS]
 UPLINK = {"uplink": "rate", "scenario": "table1"}
 RULES = {"path": Greedy(), "playout": WMJitter()}

@@ -10,7 +10,7 @@ from untrained import random_network
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.envs import IDS
 
-CALL, RATE, ORDER = "vcgym/Call-v1", *SENDERS
+CALL, RATE, ORDER, _ = "vcgym/Call-v1", *SENDERS
 PATHS = [env_id for env_id in IDS.values() if env_id not in SENDERS]
 MODES = [("wonderproxy", "correlated"), ("table1", "paper")]
 UPLINK = {"uplink": "rate", "num_envs": 2, "packets": 130, "scenario": "table1"}

@@ -16,7 +16,7 @@ RATE = "vcgym/Rate-v1"
 
 
 def make(num_envs=1, env_id=RATE, **arguments):
-    settings = {"seconds": 9.0, "autoreset_mode": AutoresetMode.DISABLED, "log_packets": 20_000}
+    settings = {"seconds": 9.0, "interval": 5, "autoreset_mode": AutoresetMode.DISABLED, "log_packets": 20_000}
     return gymnasium.make_vec(env_id, num_envs=num_envs, **settings | arguments).unwrapped
 
 

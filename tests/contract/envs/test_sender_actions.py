@@ -15,7 +15,7 @@ from vcgym.envs.call.sender.laws import AIM
 from vcgym.envs.environments.rate import STEPS
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
-RATE, ORDER = SENDERS
+RATE, ORDER, _ = SENDERS
 
 
 def make(env_id, records=False, **arguments):

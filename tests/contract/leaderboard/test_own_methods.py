@@ -104,8 +104,8 @@ INTERVALS = {
     "Relay": "interval 100 packets (1 s), playout WMJitter, reward impairment",
     "Playout": "interval 10 arrivals, path Direct, reward impairment",
     "Call": "interval 50 packets (0.5 s), reward impairment",
-    "Rate": "interval 5 reports, features reports, order Fifo, reward utility",
-    "Send": "interval 60 reports, reward timely",
+    "Rate": "interval 100 reports, features reports, order Fifo, reward utility",
+    "Send": "interval 100 reports, reward timely",
     "SendOrder": "interval 10 opportunities, rate Tfrc, reward missed",
 }
 

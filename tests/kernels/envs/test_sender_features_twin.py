@@ -13,7 +13,7 @@ from vcgym.baselines.records import PacketFeedback
 from vcgym.envs.call.features.sender import ORDER_FEATURES, QUEUE_FEATURES, RATE_FEATURES
 from vcgym.network.bottleneck.send_queue import AUDIO
 
-RATE, ORDER = SENDERS
+RATE, ORDER, _ = SENDERS
 NAMES = [feature.name for feature in RATE_FEATURES]
 
 
