@@ -85,7 +85,7 @@ def grown(draws: np.random.Generator, depth: int) -> Any:
 def changed(draws: np.random.Generator, tree: Any, graft: Any) -> Any:
     """Return a tree in which one place has a graft, or another number if it is one."""
     if not isinstance(tree, tuple) or draws.random() < 0.25:
-        return round(tree * np.exp(0.4 * draws.standard_normal()), 2) if isinstance(tree, float) and draws.random() < 0.7 else graft
+        return float(round(tree * np.exp(0.4 * draws.normal()), 2)) if isinstance(tree, float) and draws.random() < 0.7 else graft
     one, left, right = tree
     return (one, changed(draws, left, graft), right) if draws.random() < 0.5 else (one, left, changed(draws, right, graft))
 

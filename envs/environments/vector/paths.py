@@ -36,7 +36,7 @@ REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairme
 class PathsVectorEnv(EpisodeVectorEnv):
     """A batch of calls with some controls set by the agent; each environment's docstring specifies observation, action and reward.
 
-    Each kind of worlds has a batch of calls and an observer, in `batches` and `observers`; with one kind, `batch` is that of the kind.
+    Each kind of worlds, named in `kinds`, has a batch of calls and an observer, in `batches` and `observers`; a single one is `batch` too.
 
     Attributes:
         controls: controls of the agent, with those of the uplink.
@@ -186,8 +186,8 @@ class PathsVectorEnv(EpisodeVectorEnv):
             self.uplink.draw(row, self.split, seed, kind)
         else:
             self._of_kinds.kind[row] = seed % len(self.kinds) if kind is None else self.kinds.index(kind)
-        batch, number = self.batches[self._kind_of(row)], self._kind_of(row)
-        batch.start(row, batch.scenario.draw(self.split, seed, **options))
+        number = self._kind_of(row)
+        self.batches[number].start(row, self.batches[number].scenario.draw(self.split, seed, **options))
         self.observers[number].clear(row)
 
     def _after_reset(self, rows: NDArray[np.int64]) -> None:

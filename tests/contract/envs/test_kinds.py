@@ -55,6 +55,25 @@ def test_calls_of_several_kinds_go_on_with_others_and_resume(env_id):
         gymnasium.make_vec(env_id, num_envs=3, scenario=list(KINDS)[::-1], **SHORT).set_state(state)
 
 
+def test_later_calls_are_those_of_their_kinds_alone():
+    envs = gymnasium.make_vec(IDS["Call"], num_envs=3, scenario=list(KINDS), autoreset_mode="SAME_STEP", **SHORT)
+    observation, infos = envs.reset(seed=0)
+    envs.action_space.seed(0)
+    begun = [None] * 3
+    for step in range(24):  # four calls of six decisions
+        if step % 6 == 0:
+            modes = [{"scenario": kind.split()[0], "mode": kind.split()[1]} for kind in infos["kind"]]
+            begun = [gymnasium.make_vec(IDS["Call"], num_envs=1, **mode, **SHORT) for mode in modes]
+            first = [one.reset(seed=[int(seed)])[0][0] for one, seed in zip(begun, infos["seed"], strict=True)]
+            np.testing.assert_array_equal(observation, first)
+        action = envs.action_space.sample()
+        observation, rewards, _, truncated, infos = envs.step(action)
+        alone = [one.step(action[row : row + 1]) for row, one in enumerate(begun)]
+        np.testing.assert_array_equal(rewards, [one[1][0] for one in alone])
+        if not truncated.any():
+            np.testing.assert_array_equal(observation, [one[0][0] for one in alone])
+
+
 def test_a_kind_is_chosen_by_name():
     envs = gymnasium.make_vec(IDS["Call"], num_envs=2, scenario=list(KINDS), **SHORT)
     _, infos = envs.reset(seed=0, options={"kind": "table1 paper", "pair": envs.unwrapped.batches[1].scenario.pairs("train")[0]})

@@ -1,21 +1,30 @@
-"""The sections "step by step" of the users' pages: every block runs in order, with fewer steps, and prints what the page states; and the
-examples of CONTRIBUTING.md, in one environment."""
+"""The sections "step by step" of the users' pages: every block runs in order, with fewer steps, and prints what the page states; the
+tracks; and the examples of CONTRIBUTING.md, in one environment."""
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 from lab.shipped import printed
 
 PAGES = Path(__file__).parents[3] / "docs"
 BLOCK = re.compile(r'^```(python|sh|toml)(?: title="([\w.]+)")?\n(.+?)^```', re.MULTILINE | re.DOTALL)
 SMALL = "steps=512 num_envs=4 algorithm.n_steps=32 algorithm.batch_size=128 env.options.packets=1000"
+SEARCH = f"import runpy; runpy.run_path('{PAGES.parent}/examples/{{}}.py')['main'](1, 4, share=8)"
 SMALLER = {
     "study=tutorial": f"study=tutorial {SMALL}",
     "study=calm": f"study=calm {SMALL}",
     "train.study=sweep": "train.study=sweep " + " ".join(f"train.{one}" for one in SMALL.split()),
+    "folder=outputs/few": f"folder=outputs/few {SMALL}",
+    "folder=outputs/protecting": f"folder=outputs/protecting {SMALL}",
+    "episodes=100": "episodes=3",
+    "examples/search_constants.py": f"-c {shlex.quote(SEARCH.format('search_constants'))}",
+    "examples/search_terms.py": f"-c {shlex.quote(SEARCH.format('search_terms'))}",
     "DRT-WM,VIA-BF,GRD+EWMA-tuned": "DRT-WM",
     "trials=4": "trials=2",
     "seconds=30": "seconds=2",
@@ -120,3 +129,28 @@ def test_sweep_and_rank_one_of_its_agents(tmp_path):
     output = follow("scale", tmp_path)
     assert re.search(r"trial-0000[01]/seed-0/agent: learning_rate=\S+ ent_coef=\S+: validation return", output)
     assert "Your agent SWEPT" in output
+
+
+@pytest.mark.long  # trains and searches
+@pytest.mark.parametrize(
+    ("track", "said"),
+    [
+        ("Generalise", r"regret to the best tuned rule of each kind: mean -?\d+\.\d\d \[.*\], worst -?\d+\.\d\d \(\w+ \w+\)"),
+        ("Cost", r"wonderproxy correlated: R \d\d\.\d\d, .* to COPY-HELD, with \d\.\d % more bytes, and \d\.\d %"),
+        ("Programs", r'(?s)"rule": "my_rule.py".*"rule": "found_terms.py".*"score": -?\d'),
+    ],
+)
+def test_a_track_runs_as_typed(track, said, tmp_path):
+    page = (PAGES / "tracks.md").read_text(encoding="utf-8")
+    for _, name, content in BLOCK.findall(printed.sections()["rules"]):
+        if name == "my_rule.py":
+            (tmp_path / name).write_text(content)
+    (section,) = re.findall(rf"^## {track}\n(.+?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert re.search(said, printed.follow(section, tmp_path, smaller)[1])
+
+
+def test_the_page_of_tracks_is_short():
+    shown = re.sub(r"(?ms)^```.+?^```", "", (PAGES / "tracks.md").read_text(encoding="utf-8"))
+    sections = re.split(r"^##? ", re.sub(r"^    .+$", "", shown, flags=re.MULTILINE), flags=re.MULTILINE)
+    words = {section.partition("\n")[0]: len(re.findall(r"\w[\w'.,-]*", section)) for section in sections}
+    assert sum(words.values()) <= 1200 and max(words.values()) <= 200, words
