@@ -25,8 +25,8 @@ from vcgym.agents.training.training import train
 from vcgym.baselines.systems import load_system
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
-ENVS = ("vcgym/Call-v1", "vcgym/Rate-v1")
-CALLS, WORLDS, SEEDS = 1000, 200, (0, 1, 2)
+WORLDS, SEEDS = 200, (0, 1, 2)
+CALLS = {"vcgym/Call-v1": 1000, "vcgym/Rate-v1": 400}  # some 110,000 decisions each
 
 
 def _trained(env: EnvConfig, algorithm: Any, folder: Path) -> list[NDArray[np.float64]]:
@@ -50,24 +50,24 @@ def rows(home: Path, env: EnvConfig) -> None:
     tuned = np.array(score_systems(env.id, [load_system(name)], WORLDS)[0])
     print(f"\n| {env.id}, {WORLDS} validation worlds | score | less the tuned rule | seeds |\n| --- | ---: | ---: | ---: |")
     _row(name, [tuned], tuned)
-    _row("PPO online", _trained(env, PPOConfig(), home / "ppo" / env.id), tuned)
     envs = make_envs(env, 1, "validation")
     for behaviour in BEHAVIOURS:
         dataset = home / set_id(env.id, behaviour)
         if not dataset.exists():
-            write_set(home, env, behaviour, list(record(env, behaviour, CALLS, 0, "train")))
+            write_set(home, env, behaviour, list(record(env, behaviour, CALLS[env.id], 0, "train")))
         _row(f"{behaviour}: its behaviour", [np.array(score_agent(behaviour_of(behaviour, envs, 0), env.id, {}, WORLDS))], tuned)
         for algorithm in ("BC", "IQL"):
             learned = _trained(env, OfflineConfig(name=algorithm, dataset=dataset), home / algorithm.lower() / set_id(env.id, behaviour))
             _row(f"{behaviour}: {algorithm}", learned, tuned)
     envs.close()
+    _row("PPO online", _trained(env, PPOConfig(), home / "ppo" / env.id), tuned)
 
 
 def main() -> None:
     """Print the tables of the ids that are named, or of all."""
     torch.set_num_threads(1)
     home = Path(sys.argv[1] if sys.argv[1:] else "outputs/offline").absolute()
-    for env_id in sys.argv[2:] or ENVS:
+    for env_id in sys.argv[2:] or CALLS:
         rows(home, EnvConfig(id=env_id))
 
 
