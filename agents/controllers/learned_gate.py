@@ -2,12 +2,12 @@
 
 The rules are SCReAM v2, NADA and the learned aim (`vcgym.agents.controllers.learned_aim`). Each learns from all reports and decides at
 each, as if its own target were in force. The driver's target is that of the call, with its window, pacing and interval of reports. Every
-second from `FROM_US` on, with x the features of `_features`, each compressed to x / sqrt(1 + |x|),
+second from `FROM_US` on, with x the features of `_features`, each compressed to x / sqrt(1 + |x|), and long means of them,
 
-    utility[rule] = weights[rule] . (x, 1)
+    preference[rule] = weights[rule] . (x, 1)
 
-is the predicted utility of a call that the rule drives, less that of the best rule, and the best one takes over if its prediction exceeds
-that of the driver by more than `margin`. A call begins with SCReAM.
+is the logarithm of the odds of a rule, and the best one takes over if its preference exceeds that of the driver by more than `margin`. A
+call begins with SCReAM.
 
 Our own design; `lab.learners.gate` fits the weights.
 """
@@ -44,9 +44,11 @@ from vcgym.network.kernels.record import restart
 
 SCREAM, NADA, AIM = range(3)
 RULES = 3
-WIDTH = 29
+_NOW = 29  # features of the last second
+_LASTING = 27  # those of them whose long means are features too: all but who drives
+WIDTH = _NOW + _LASTING
 FROM_US, EVERY_US = 3_000_000, 1_000_000
-_MEMORY_S = 6.0  # of the means
+_MEMORY_S, _LONG_MEMORY_S = 6.0, 20.0  # of the means
 _SAMPLED = 9  # features that are of the last second, and means of it
 _UNIT_MS = 20.0  # of delays
 _LONG_MS = 100.0  # of round trips and of gaps between arrivals
@@ -84,7 +86,7 @@ class Reported:
     least_ms: NDArray[np.float64] = np.zeros(3)  # least queueing delays of the last seconds: a queue that others keep full
     means: NDArray[np.float64] = np.zeros(_SAMPLED)
     targets_bps: NDArray[np.float64] = np.zeros(RULES)
-    x: NDArray[np.float64] = np.zeros(WIDTH)
+    x: NDArray[np.float64] = np.zeros(WIDTH)  # the long means last
 
 
 @rule(Control.RATE, learned=True)
@@ -97,7 +99,7 @@ class LearnedGate(NamedTuple):
     second: NDArray[np.float32]
     last: NDArray[np.float32]
     weights: NDArray[np.float64]  # (RULES, WIDTH + 1), the last column is the bias
-    margin: Annotated[float, (0.0, 100.0)] = 0.06
+    margin: Annotated[float, (0.0, 100.0)] = 1.0
 
 
 class LearnedGateState(NamedTuple):
@@ -197,17 +199,17 @@ def _report_every_us(params, state, s, default_us):
 
 @kernel
 def _choose(params, reported):
-    """Let the rule with the best prediction drive, if it is better by the margin."""
-    best, found = reported.driver, _predicted(params.weights, reported.x, reported.driver) + params.margin
+    """Let the rule with the greatest preference drive, if it is greater by the margin."""
+    best, found = reported.driver, _preference(params.weights, reported.x, reported.driver) + params.margin
     for one in range(RULES):
-        prediction = _predicted(params.weights, reported.x, one)
-        if prediction > found:
-            best, found = one, prediction
+        preference = _preference(params.weights, reported.x, one)
+        if preference > found:
+            best, found = one, preference
     reported.driver = best
 
 
 @kernel
-def _predicted(weights, x, one):
+def _preference(weights, x, one):
     found = weights[one, WIDTH]
     for i in range(WIDTH):
         found += weights[one, i] * x[i]
@@ -238,7 +240,7 @@ def _learn(reported, record):
 
 @kernel
 def _features(reported, now_us):
-    """Write the features: delays, gaps, losses and rates of the last second, their means, the targets of all rules, and who drives."""
+    """Write the features: delays, gaps, losses, rates of the last second, their means, the targets of all rules, who drives; long means."""
     x, arrived, target_bps = reported.x, max(reported.packets - reported.lost, 1.0), reported.targets_bps[reported.driver]
     known = reported.packets > reported.lost
     mean_ms = reported.sum_ms / arrived if known else _UNIT_MS * reported.means[0]
@@ -270,8 +272,10 @@ def _features(reported, now_us):
     x[26] = 8000.0 * reported.waiting_bytes / target_bps / _UNIT_MS
     x[27] = 1.0 if reported.driver == NADA else 0.0
     x[28] = 1.0 if reported.driver == AIM else 0.0
-    for i in range(WIDTH):
+    for i in range(_NOW):
         x[i] = x[i] / math.sqrt(1.0 + abs(x[i]))
+    for i in range(_LASTING):
+        x[_NOW + i] += (x[i] - x[_NOW + i]) / min(reported.seconds + 1.0, _LONG_MEMORY_S)
     reported.seconds, reported.since_us = reported.seconds + 1, now_us
     reported.packets = reported.lost = reported.bytes = reported.sum_ms = reported.squares = reported.steps_ms = reported.gaps = 0.0
     reported.max_queue_ms = reported.max_gap_ms = 0.0

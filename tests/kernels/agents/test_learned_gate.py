@@ -80,7 +80,7 @@ def test_the_driver_decides_as_it_does_alone(driver):
     assert report_every_us(params, state, 0, 100_000) == report_every_us(ALONE[driver], alone_state, 0, 100_000)
 
 
-def test_a_better_prediction_within_the_margin_changes_nothing():
+def test_a_greater_preference_within_the_margin_changes_nothing():
     assert played(gate(preferring(0.0, 0.04, 0.0)))[1].reported[0].driver == SCREAM
     assert played(gate(preferring(0.0, 0.06, 0.0)))[1].reported[0].driver == NADA
 
@@ -110,7 +110,7 @@ class Twin:
 
     def __init__(self):
         self.due_us, self.since_us = 3_000_000, 0
-        self.packets, self.all, self.rows, self.rates, self.leasts = [], [], [], [], []
+        self.packets, self.all, self.rows, self.rates, self.leasts, self.compressed = [], [], [], [], [], []
 
     def learn(self, packets):
         self.packets += packets
@@ -145,7 +145,8 @@ class Twin:
             8000 * waiting / targets[0] / 20, 0.0, 0.0,
         ]  # fmt: skip
         self.packets = []
-        return [one / math.sqrt(1 + abs(one)) for one in found]
+        self.compressed.append([one / math.sqrt(1 + abs(one)) for one in found])
+        return [*self.compressed[-1], *np.mean(self.compressed, axis=0)[:-2]]
 
     def _variance(self):
         mean, variance = self.rates[0], 0.0
@@ -157,7 +158,7 @@ class Twin:
 
 @pytest.mark.parametrize("weights", [np.zeros((RULES, WIDTH)), np.full((RULES, WIDTH + 1), np.nan)], ids=["shape", "nan"])
 def test_weights_of_another_gate_are_refused(weights):
-    with pytest.raises(ValueError, match=r"weights have shape \(3, \d+\): allowed is \(3, 30\), of finite numbers"):
+    with pytest.raises(ValueError, match=r"weights have shape \(3, \d+\): allowed is \(3, 57\), of finite numbers"):
         allocate(gate(weights), 1, 1)
 
 
