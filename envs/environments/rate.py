@@ -39,10 +39,10 @@ class RateVectorEnv(SenderVectorEnv):
         bit/s (0: unchanged), the interval to the receiver's next report in us (0: the default), and the time in us until a decision without
         a report (0: none). It takes effect at once.
     Reward: ``utility`` (default), per decision: seconds x (0.6 ln(4 r + 1) - d - 10 l), with r the delivery rate in Mbit/s, d the delay
-        beyond propagation in s, l the loss, minus 0.1 times the |ln| of the change of the target; or ``emodel`` of the audio.
+        beyond propagation in s, l the loss; or ``emodel`` of the audio.
     End of episode: truncation at the end of the call (60 to 125 s); packets in flight are counted in the last step.
     Source: the control of GCC and TFRC; `order` is the scheduler, by default first in, first out. The reward is R3Net's
-        (arXiv 1912.02222) with a cost of change.
+        (arXiv 1912.02222).
 
     Args:
         num_envs: number of calls played in parallel, >= 1.

@@ -203,8 +203,7 @@ def _of_senders() -> Iterable[str]:
 {utility.rate_weight:g} ln({utility.rate_scale_per_mbps:g} r + 1) - \
 {utility.delay_price_per_s:g} d - {utility.loss_price:g} l,\
  with r delivered in Mbit/s, d the mean delay from capture to arrival \
-minus propagation in s, l the share lost, rejected or discarded; \
-minus {utility.change_price:g} abs(ln(target / previous target))""",
+minus propagation in s, l the share lost, rejected or discarded""",
         "`timely`": f"""per decision, of each second that its reports cover: {timely.rate_weight:g} \
 ln({timely.rate_scale_per_mbps:g} r + 1) - {timely.audio_price:g} m, with r the Mbit/s on time and m the share of audio that is not""",
         "`emodel`": f"""per 10 ms of audio with a known outcome: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, \

@@ -1,13 +1,12 @@
-"""Reward for rate control: delivery rate minus costs of delay, loss and change. A packet counts when reported, the rest in the last step.
+"""Reward for rate control: delivery rate minus costs of delay and loss. A packet counts when reported, the rest in the last step.
 
 Per decision, with s the seconds that its reports cover, r the delivery rate in Mbit/s, d the mean delay from capture to arrival minus
 propagation in seconds, l the share of packets lost, rejected or discarded:
 
-    s (0.6 ln(4 r + 1) - d - 10 l), minus 0.1 |ln(target / previous target)|
+    s (0.6 ln(4 r + 1) - d - 10 l)
 
 Source: the reward of R3Net (Fang et al. 2019, arXiv 1912.02222) per second instead of per 50 ms, with the sender's own queue included in
-the delay, and a cost of change as in OnRL (Zhang et al. 2020, MobiCom; weight declared). Packets captured before the call's
-`counts_from_s` have no reward.
+the delay. Packets captured before the call's `counts_from_s` have no reward.
 """
 
 import math
@@ -22,7 +21,7 @@ from vcgym.network.bottleneck.send_queue import KINDS
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import record, records, restart
 
-PARTS = ("rate", "delay", "loss", "change")
+PARTS = ("rate", "delay", "loss")
 
 
 @record
@@ -30,7 +29,6 @@ class UtilityBefore:
     """Counts that have been rewarded."""
 
     until_us: int = 0  # the newest rewarded report
-    target_bps: float = 0.0
     bytes: int = 0
     delay_us: int = 0
     delivered: int = 0
@@ -43,13 +41,12 @@ _NEW = records(UtilityBefore, 1)
 
 @reward(SENDER)
 class Utility(NamedTuple):
-    """Weights of the four parts."""
+    """Weights of the three parts."""
 
     rate_weight: float = 0.6
     rate_scale_per_mbps: float = 4.0
     delay_price_per_s: float = 1.0
     loss_price: float = 10.0
-    change_price: float = 0.1
 
 
 @allocate_state.register(Utility)
@@ -60,7 +57,6 @@ def _allocate(reward, sessions):
 @begin.register(Utility)
 def _begin(reward, state, accounts, s):
     restart(state[s : s + 1], _NEW)
-    state[s].target_bps = accounts.senders[s].target_bps
 
 
 @earned.register(Utility)
@@ -71,7 +67,7 @@ def _earned(reward, state, accounts, s):
     until_us = sender.ends_us if is_done(sender) else sender.stats.report_us
     span_us = until_us - now.until_us
     now.until_us = until_us
-    before = now.parts[0] + now.parts[1] + now.parts[2] + now.parts[3]
+    before = now.parts[0] + now.parts[1] + now.parts[2]
     if span_us > 0:
         arrived, gone = now.delivered - delivered, now.missing - missing
         rate = math.log1p(reward.rate_scale_per_mbps * 8.0 * (now.bytes - bytes_) / span_us)
@@ -81,9 +77,7 @@ def _earned(reward, state, accounts, s):
             now.parts[1] -= span_us * 1e-6 * reward.delay_price_per_s * mean_us * 1e-6
         if arrived + gone > 0:
             now.parts[2] -= span_us * 1e-6 * reward.loss_price * gone / (arrived + gone)
-    now.parts[3] -= reward.change_price * abs(math.log(sender.target_bps / now.target_bps))
-    now.target_bps = sender.target_bps
-    return now.parts[0] + now.parts[1] + now.parts[2] + now.parts[3] - before
+    return now.parts[0] + now.parts[1] + now.parts[2] - before
 
 
 @kernel
