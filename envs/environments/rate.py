@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
-from vcgym.baselines.rule import NEVER_US
+from vcgym.baselines.rule import NEVER_US, require_rule
 from vcgym.envs.call.features.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart, compressed_features
 from vcgym.envs.call.features.sender import RATE_FEATURES, compress_senders, observe_senders
@@ -67,9 +67,14 @@ class RateVectorEnv(SenderVectorEnv):
         self.features = own.features
         chooses = arguments.get("action", SenderAgentSettings.action) in RELATIVE
         agent = in_place_of(Control.RATE, SENDER, effect=Laws.tuned() if chooses else Requests())
-        super().__init__(num_envs, agent, own.order, own.interval, pacing=own.pacing, reward=own.reward, **arguments)
+        super().__init__(num_envs, agent, self._order(own.order), own.interval, pacing=own.pacing, reward=own.reward, **arguments)
         self.interval, self.holds = own.interval, 1  # the law follows the reports in between
         self._reported, self._smallest_us = np.zeros(num_envs, np.int64), np.full(num_envs, -1, np.int64)
+
+    def _order(self, given: Any) -> Any:
+        """Return the controller of the order."""
+        require_rule("order", given, Control.ORDER)
+        return given
 
     def _own_arguments(self) -> tuple[Any, ...]:
         return () if self.features == "reports" else (self.features,)

@@ -48,8 +48,10 @@ class SendVectorEnv(RateVectorEnv):
 
     def __init__(self, num_envs: int = 1, **arguments: Any) -> None:
         own = taken(SendSettings, arguments)
-        order = FromAgent(REMOTE, Schedulers())  # it sets which scheduler decides, and is asked with the rate only
-        super().__init__(num_envs, order=order, pacing=own.pacing, reward=own.reward, interval=own.interval, **arguments)
+        super().__init__(num_envs, pacing=own.pacing, reward=own.reward, interval=own.interval, **arguments)
+
+    def _order(self, given: Any) -> Any:
+        return FromAgent(REMOTE, Schedulers())  # the agent sets which scheduler decides, and is asked with the rate only
 
     def _layout(self) -> ObservationLayout:
         return ObservationLayout(*super()._layout().parts.values(), ObservationPart("order", (ORDER_COMMANDED,), ORDERS[1:]))

@@ -37,7 +37,7 @@ Scores = dict[str, NDArray[np.float64]]
 """Scores by name, (kinds, worlds)."""
 Act = Callable[[NDArray[np.float32]], NDArray[np.int64]]
 
-LAWS = {"SCReAM": 0, "NADA": 1, "aim 24 ms": 5, "aim 60 ms": 9}  # constant actions of Rate
+LAWS = {"SCReAM": 0, "NADA": 1, "aim 27 ms": 3, "aim 60 ms": 4}  # constant actions of Rate
 HEADINGS = ("calls", "all calls", "utility/s", "above reference", "used %", "Jain's index", "least / mean", "queueing ms", "first / mean")
 _LOG_PACKETS = 1 << 17
 

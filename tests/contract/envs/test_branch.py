@@ -14,7 +14,7 @@ from vcgym.envs import IDS
 CALL = IDS["Call"]
 TABLE1 = {"scenario": "table1", "packets": 1000}
 CASES = [
-    *((env_id, {"seconds": 4.0} if env_id in SENDERS else {"packets": 1000}) for env_id in IDS.values()),
+    *((env_id, {"seconds": 4.0, "interval": 5} if env_id in SENDERS else {"packets": 1000}) for env_id in IDS.values()),
     *((env_id, ABSOLUTE[env_id] | ({"seconds": 1.0} if env_id in SENDERS else TABLE1 | {"packets": 200})) for env_id in IDS.values()),
     (CALL, TABLE1 | {"uplink": "rate"}),
     (CALL, TABLE1 | {"protection": None, "loss_run_slots": 3.0}),

@@ -31,8 +31,8 @@ def stepped(envs, act, steps=10_000):
 @pytest.mark.long
 def test_pettingzoo_takes_it():
     """Warnings are errors, so agents that join and leave do so as PettingZoo wants it."""
-    parallel_api_test(vcgym.envs.SharedRate(calls=3, seconds=24.0), num_cycles=120)
-    parallel_seed_test(lambda: vcgym.envs.SharedRate(calls=3, seconds=24.0), num_cycles=15)
+    parallel_api_test(vcgym.envs.SharedRate(calls=3, seconds=24.0, interval=5), num_cycles=120)
+    parallel_seed_test(lambda: vcgym.envs.SharedRate(calls=3, seconds=24.0, interval=5), num_cycles=15)
 
 
 @pytest.mark.long  # the loops of both rules
@@ -60,7 +60,7 @@ def test_one_law_in_all_calls_is_its_rule_in_all_calls(action, system):
 
 def test_who_joins_and_leaves():
     """An agent is present from its call's beginning to its end, and only then has a reward."""
-    env = vcgym.envs.SharedRate(calls=3, seconds=24.0)
+    env = vcgym.envs.SharedRate(calls=3, seconds=24.0, interval=5)
     env.reset(seed=3)
     assert env.agents == ["call_0"]
     link = env.native.batch.links[0]
@@ -80,9 +80,9 @@ def test_who_joins_and_leaves():
 
 def test_rows_are_the_same_in_any_batch():
     """Bottleneck 1 of three is bottleneck 0 of one with the next seed, for the same actions of its calls."""
-    draws = np.random.default_rng(0).integers(10, size=(40, 3, 2))  # by step, bottleneck, call
-    three = SharedRateVectorEnv(3, calls=2, autoreset_mode="SAME_STEP")
-    one = SharedRateVectorEnv(1, calls=2, autoreset_mode="SAME_STEP")
+    draws = np.random.default_rng(0).integers(5, size=(40, 3, 2))  # by step, bottleneck, call
+    three = SharedRateVectorEnv(3, calls=2, interval=5, autoreset_mode="SAME_STEP")
+    one = SharedRateVectorEnv(1, calls=2, interval=5, autoreset_mode="SAME_STEP")
     in_three = three.reset(seed=7)[0], one.reset(seed=8)[0]
     np.testing.assert_array_equal(in_three[0][[1, 4]], in_three[1])
     for of_step in draws:
@@ -106,7 +106,7 @@ def test_a_state_is_restored():
 
 
 def test_stable_baselines_steps_it_over_the_end():
-    envs = NativeVecEnv(SharedRateVectorEnv(2, calls=2, seconds=21.0, log_packets=LOG, autoreset_mode="SAME_STEP"))
+    envs = NativeVecEnv(SharedRateVectorEnv(2, calls=2, seconds=21.0, interval=5, log_packets=LOG, autoreset_mode="SAME_STEP"))
     assert envs.reset().shape[0] == 4
     ends = []
     for _ in range(100):
