@@ -5,6 +5,7 @@ A set is a folder ID/data under the folder of all sets, which Minari takes as MI
 online does not need it.
 """
 
+import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,7 +91,7 @@ def write_set(home: Path, env: EnvConfig, behaviour: str, recorded: list[Recorde
     from minari.data_collector.episode_buffer import EpisodeBuffer
     from minari.dataset.minari_storage import MinariStorage
 
-    envs, spec = make_envs(env, 1, "train"), gymnasium.spec(env.id)
+    envs, spec = make_envs(env, 1, "train"), copy.deepcopy(gymnasium.spec(env.id))  # a copy: that of the registry holds for all
     defaults, written = env_defaults(env.id), env.model_dump(mode="json")["options"]
     spec.kwargs = spec.kwargs | {key: written[key] for key, value in env.options.items() if value != defaults[key]}
     folder = home / set_id(env.id, behaviour)

@@ -2,6 +2,7 @@
 
 import sys
 
+import gymnasium
 import minari
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ def test_one_seed_makes_the_same_bytes_in_batches_of_any_size_and_minari_replays
     monkeypatch.setattr(recorded, "TOGETHER", 2)
     made(tmp_path / "apart", env, behaviour)
     assert files_of(tmp_path / "together") == files_of(tmp_path / "apart")
+    assert gymnasium.spec(env.id).kwargs == {}  # a set with options leaves the registered id as it is
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "apart"))
     found = minari.load_dataset(set_id(env.id, behaviour))
     again = found.recover_environment()
