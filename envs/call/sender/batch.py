@@ -146,16 +146,11 @@ class SendingBatch(Batch):
                     raise ValueError(f"{name} = {rule!r} with same = True: allowed are rules that are no oracles")
             require_rule("order", order, Control.ORDER)
         self.rate, self.order, self.pacing, self.worlds = for_kernels(rate), for_kernels(order), pacing, worlds
-        self.traces = {id(trace): index for index, trace in enumerate(traces)}
-        self.series, sizes = {}, [np.ones(1, np.int64)]
-        for which in worlds.series:
-            self.series[id(which)] = sum(map(len, sizes))
-            sizes.append(which.sizes_bytes)
-        self._kept_alive = (list(traces), list(worlds.series), list(worlds.rates))  # their ids are keys
+        self._place_worlds()
         self.senders = plain(records(SenderState, sessions))
         links = 2 * sessions if worlds.reverse or worlds.second else sessions  # see `further_bottleneck`
         dumbbell = allocate_dumbbell(traces, links, flows)
-        frame_bytes = np.concatenate(sizes)
+        frame_bytes = np.concatenate([np.ones(1, np.int64), *(which.sizes_bytes for which in worlds.series)])
         self.tables = SenderTables(
             dumbbell,
             allocate_flight(sessions),
@@ -168,6 +163,16 @@ class SendingBatch(Batch):
         self.rate_state, self.order_state = plain(allocate(rate, sessions, 1)), plain(allocate(order, sessions, 1)) if differs else ()
         self.history = np.zeros((sessions, 1, 3))
         self.links: list[SharedLink | None] = [None] * sessions
+
+    def _place_worlds(self) -> None:
+        """Set where traces and series of the worlds are in the tables, by id: those of a copy have others."""
+        self.traces = {id(trace): index for index, trace in enumerate(self.worlds.traces)}
+        firsts = np.cumsum([1, *(len(which.sizes_bytes) for which in self.worlds.series)])
+        self.series = {id(which): int(first) for which, first in zip(self.worlds.series, firsts, strict=False)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._place_worlds()
 
     def start(self, row: int, link: SharedLink) -> None:
         """Start a new call on a sampled world in one row.

@@ -29,6 +29,20 @@ def test_a_copy_goes_on_alike(under_way):
     assert copied.unwrapped.batch.shards._pool is not under_way.unwrapped.batch.shards._pool
 
 
+@pytest.mark.parametrize("env_id", ["vcgym/Rate-v1", "vcgym/SendOrder-v1"])
+def test_a_copy_of_senders_starts_new_calls_alike(env_id):
+    """The worlds of a copy are copies too."""
+    envs = gymnasium.make_vec(env_id, num_envs=2, scenario="calls", seconds=4.0)
+    envs.reset(seed=1)
+    copied = copy.deepcopy(envs)
+    for one in (envs, copied):
+        one.action_space.seed(0)
+    found = [
+        [one.reset(seed=2)[0].tobytes(), *(one.step(one.action_space.sample())[0].tobytes() for _ in range(3))] for one in (copied, envs)
+    ]
+    assert found[0] == found[1]
+
+
 def test_a_forked_process_goes_on_alike(under_way):
     reads, writes = os.pipe()
     child = os.fork()
