@@ -1,7 +1,7 @@
 """A batch of calls over shared bottlenecks, one each: worlds, senders and controllers, stepped together."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +114,9 @@ class SendingBatch(Batch):
         followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so a call is played slot by slot.
     """
 
+    decides_for_all: ClassVar[bool] = False
+    """Agents decide for the other calls too."""
+
     def __init__(
         self,
         sessions: int,
@@ -139,8 +142,8 @@ class SendingBatch(Batch):
         beside = rate if beside is None else beside
         if same:
             for name, rule in (("rate", rate), ("beside", beside)):
-                if isinstance(rule, FromAgent):
-                    continue  # its decisions for the other calls come from `SharedBatch`
+                if isinstance(rule, FromAgent) and self.decides_for_all:
+                    continue
                 require_rule(name, rule, Control.RATE)
                 if is_oracle(rule):
                     raise ValueError(f"{name} = {rule!r} with same = True: allowed are rules that are no oracles")

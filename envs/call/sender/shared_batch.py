@@ -32,6 +32,8 @@ class SharedBatch(SendingBatch):
         settings: other arguments of `SendingBatch`.
     """
 
+    decides_for_all = True
+
     def __init__(self, bottlenecks: int, rate: Any, order: Any, worlds: Worlds, **settings: Any) -> None:
         super().__init__(bottlenecks, rate, order, worlds._replace(same=True), **settings)
         self.bottlenecks, self.calls = bottlenecks, 1 + worlds.calls

@@ -147,10 +147,3 @@ def test_a_track_runs_as_typed(track, said, tmp_path):
             (tmp_path / name).write_text(content)
     (section,) = re.findall(rf"^## {track}\n(.+?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
     assert re.search(said, printed.follow(section, tmp_path, smaller)[1])
-
-
-def test_the_page_of_tracks_is_short():
-    shown = re.sub(r"(?ms)^```.+?^```", "", (PAGES / "tracks.md").read_text(encoding="utf-8"))
-    sections = re.split(r"^##? ", re.sub(r"^    .+$", "", shown, flags=re.MULTILINE), flags=re.MULTILINE)
-    words = {section.partition("\n")[0]: len(re.findall(r"\w[\w'.,-]*", section)) for section in sections}
-    assert sum(words.values()) <= 1200 and max(words.values()) <= 200, words
