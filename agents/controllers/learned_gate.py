@@ -38,53 +38,31 @@ from vcgym.baselines.rule import (
     window_bytes,
 )
 from vcgym.envs.call.features.layout import rate_position
+from vcgym.envs.call.features.stretch import STRETCH_WIDTH, Stretch, end_stretch, learn_stretch, write_stretch
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.record import restart
 
 SCREAM, NADA, AIM = range(3)
 RULES = 3
-_NOW = 29  # features of the last second
-_LASTING = 27  # those of them whose long means are features too: all but who drives
+_LASTING = STRETCH_WIDTH + RULES + 2  # features of the last second whose long means are features too: all but who drives
+_NOW = _LASTING + 2
 WIDTH = _NOW + _LASTING
 FROM_US, EVERY_US = 3_000_000, 1_000_000
-_MEMORY_S, _LONG_MEMORY_S = 6.0, 20.0  # of the means
-_SAMPLED = 9  # features that are of the last second, and means of it
-_UNIT_MS = 20.0  # of delays
-_LONG_MS = 100.0  # of round trips and of gaps between arrivals
-_NONE_MS = 1e9
+_LONG_MEMORY = 20.0  # decisions, of the long means
+_WAITING_MS = 20.0  # unit of what waits
 
 
 @record
 class Reported:
-    """State of a session: what reports have told the gate, with sums over the current second."""
+    """State of a session: who drives, sums over the reports of the current second, and the features of the last one."""
 
+    stretch: Stretch
     driver: int = SCREAM
     due_us: int = FROM_US
-    since_us: int = 0  # last decision
-    seconds: int = 0  # decisions so far
     min_bps: float = 0.0
     max_bps: float = 0.0
     waiting_bytes: int = 0
-    packets: float = 0.0
-    lost: float = 0.0
-    bytes: float = 0.0
-    sum_ms: float = 0.0  # of the queueing delay, ...
-    squares: float = 0.0
-    steps_ms: float = 0.0  # ... of its change from packet to packet, ...
-    gaps: float = 0.0  # ... and of squared gaps between arrivals
-    min_queue_ms: float = _NONE_MS
-    max_queue_ms: float = 0.0
-    max_gap_ms: float = 0.0
-    min_rtt_ms: float = _NONE_MS
-    base_rtt_ms: float = _NONE_MS  # least of the call
-    base_ms: float = _NONE_MS  # least one-way delay of the call
-    delay_ms: float = _NONE_MS  # of the newest packet
-    arrived_us: int = 0
-    log_rate: float = 0.0  # mean of the logarithm of the delivered rate
-    log_rate_var: float = 0.0
-    least_ms: NDArray[np.float64] = np.zeros(3)  # least queueing delays of the last seconds: a queue that others keep full
-    means: NDArray[np.float64] = np.zeros(_SAMPLED)
     targets_bps: NDArray[np.float64] = np.zeros(RULES)
     x: NDArray[np.float64] = np.zeros(WIDTH)  # the long means last
 
@@ -140,7 +118,7 @@ def _update(params, state, s, record):
     update(params.scream, state.scream, s, record)
     update(params.nada, state.nada, s, record)
     update(LearnedAim(params.first, params.second, params.last), state.aim, s, record)
-    _learn(state.reported[s], record)
+    learn_stretch(state.reported[s].stretch, record)
 
 
 @see_sender.register(LearnedGate)
@@ -217,66 +195,18 @@ def _preference(weights, x, one):
 
 
 @kernel
-def _learn(reported, record):
-    reported.packets += 1.0
-    if record.arrived_us < 0:
-        reported.lost += 1.0
-        return
-    delay_ms, rtt_ms = (record.arrived_us - record.sent_us) / 1000.0, (record.known_us - record.sent_us) / 1000.0
-    reported.base_ms, reported.base_rtt_ms = min(reported.base_ms, delay_ms), min(reported.base_rtt_ms, rtt_ms)
-    queue_ms = delay_ms - reported.base_ms
-    reported.bytes += record.size_bytes
-    reported.sum_ms += queue_ms
-    reported.squares += queue_ms * queue_ms
-    reported.min_queue_ms, reported.max_queue_ms = min(reported.min_queue_ms, queue_ms), max(reported.max_queue_ms, queue_ms)
-    reported.min_rtt_ms = min(reported.min_rtt_ms, rtt_ms)
-    if reported.delay_ms < _NONE_MS:
-        gap_ms = (record.arrived_us - reported.arrived_us) / 1000.0
-        reported.steps_ms += abs(delay_ms - reported.delay_ms)
-        reported.gaps += gap_ms * gap_ms
-        reported.max_gap_ms = max(reported.max_gap_ms, gap_ms)
-    reported.delay_ms, reported.arrived_us = delay_ms, record.arrived_us
-
-
-@kernel
 def _features(reported, now_us):
-    """Write the features: delays, gaps, losses, rates of the last second, their means, the targets of all rules, who drives; long means."""
-    x, arrived, target_bps = reported.x, max(reported.packets - reported.lost, 1.0), reported.targets_bps[reported.driver]
-    known = reported.packets > reported.lost
-    mean_ms = reported.sum_ms / arrived if known else _UNIT_MS * reported.means[0]
-    log_rate = math.log(max(8e6 * reported.bytes / (now_us - reported.since_us), 1e4))
-    x[0] = mean_ms / _UNIT_MS
-    x[1] = math.sqrt(max(reported.squares / arrived - mean_ms * mean_ms, 0.0)) / _UNIT_MS if known else 0.0
-    x[2] = (reported.min_queue_ms if known else mean_ms) / _UNIT_MS
-    x[3] = reported.max_queue_ms / _UNIT_MS
-    x[4] = 5.0 * reported.steps_ms / arrived / _UNIT_MS
-    x[5] = math.sqrt(reported.gaps / arrived) / 10.0
-    x[6] = reported.max_gap_ms / _LONG_MS
-    x[7] = 100.0 * reported.lost / max(reported.packets, 1.0)
-    x[8] = log_rate - math.log(target_bps)
-    weight = 1.0 / min(reported.seconds + 1.0, _MEMORY_S)
-    for i in range(_SAMPLED):
-        reported.means[i] += weight * (x[i] - reported.means[i])
-        x[_SAMPLED + i] = reported.means[i]
-    change = log_rate - reported.log_rate if reported.seconds > 0 else 0.0
-    reported.log_rate = reported.log_rate + weight * change if reported.seconds > 0 else log_rate
-    reported.log_rate_var += weight * (change * change - reported.log_rate_var)
-    reported.least_ms[reported.seconds % 3] = _UNIT_MS * x[2]
-    x[18] = rate_position(target_bps, reported.min_bps, reported.max_bps)
+    """Write the features: those of the stretch since the last decision, the targets of all rules, what waits, who drives; long means."""
+    x, stretch, target_bps = reported.x, reported.stretch, reported.targets_bps[reported.driver]
+    write_stretch(stretch, target_bps, now_us, x)
+    x[STRETCH_WIDTH] = rate_position(target_bps, reported.min_bps, reported.max_bps)
     for one in range(RULES):
-        x[19 + one] = 2.0 * math.log(reported.targets_bps[one] / target_bps)
-    x[22] = 3.0 * math.sqrt(reported.log_rate_var)
-    x[23] = min(reported.least_ms[0], reported.least_ms[1], reported.least_ms[2]) / _UNIT_MS
-    x[24] = reported.base_rtt_ms / _LONG_MS if reported.base_rtt_ms < _NONE_MS else 1.0
-    x[25] = (reported.min_rtt_ms - reported.base_rtt_ms) / _LONG_MS if known else 3.0
-    x[26] = 8000.0 * reported.waiting_bytes / target_bps / _UNIT_MS
-    x[27] = 1.0 if reported.driver == NADA else 0.0
-    x[28] = 1.0 if reported.driver == AIM else 0.0
+        x[STRETCH_WIDTH + 1 + one] = 2.0 * math.log(reported.targets_bps[one] / target_bps)
+    x[_LASTING - 1] = 8000.0 * reported.waiting_bytes / target_bps / _WAITING_MS
+    x[_LASTING] = 1.0 if reported.driver == NADA else 0.0
+    x[_LASTING + 1] = 1.0 if reported.driver == AIM else 0.0
     for i in range(_NOW):
         x[i] = x[i] / math.sqrt(1.0 + abs(x[i]))
     for i in range(_LASTING):
-        x[_NOW + i] += (x[i] - x[_NOW + i]) / min(reported.seconds + 1.0, _LONG_MEMORY_S)
-    reported.seconds, reported.since_us = reported.seconds + 1, now_us
-    reported.packets = reported.lost = reported.bytes = reported.sum_ms = reported.squares = reported.steps_ms = reported.gaps = 0.0
-    reported.max_queue_ms = reported.max_gap_ms = 0.0
-    reported.min_queue_ms = reported.min_rtt_ms = _NONE_MS
+        x[_NOW + i] += (x[i] - x[_NOW + i]) / min(stretch.decisions + 1.0, _LONG_MEMORY)
+    end_stretch(stretch, now_us)

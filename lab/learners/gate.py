@@ -77,9 +77,9 @@ def _allocate(params, sessions, paths):
 
 @decide.register(Noted)
 def _decide(params, state, s, now_us):
-    before = state.gate.reported[s].seconds
+    before = state.gate.reported[s].stretch.decisions
     found = decide(params.gate, state.gate, s, now_us)
-    if before < state.gate.reported[s].seconds and before < _SECONDS:
+    if before < state.gate.reported[s].stretch.decisions and before < _SECONDS:
         for i in range(WIDTH):
             state.notes[s, before, i] = state.gate.reported[s].x[i]
     return found
@@ -168,7 +168,7 @@ class Seconds:
         """Add every `_THINNED`-th second of the calls of a kind, for `behind` (RULES, worlds); its calls have the same weight together."""
         alike = sum(other.split()[0] == kind.split()[0] for other in self.kinds)
         for s, reported in enumerate(state.gate.reported):
-            x = state.notes[s, : min(int(reported["seconds"]), _SECONDS) : _THINNED]
+            x = state.notes[s, : min(int(reported["stretch"]["decisions"]), _SECONDS) : _THINNED]
             weight = np.full(len(x), times / (len(x) * alike * behind.shape[1]))
             self.parts.append((np.hstack([x, np.ones((len(x), 1), np.float32)]), np.tile(behind[:, s], (len(x), 1)), weight))
 

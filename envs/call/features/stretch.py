@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.envs.call.features.layout import Feature, columns, compressed
+from vcgym.envs.call.features.layout import Feature, columns
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import record
 
@@ -95,7 +95,7 @@ def learn_stretch(stretch, feedback):
 
 @kernel
 def write_stretch(stretch, target_bps, now_us, out):
-    """Write STRETCH_FEATURES at a decision into the first columns of `out`, float32 (features,), and keep them for `end_stretch`."""
+    """Write STRETCH_FEATURES at a decision, not compressed, into the first columns of `out`, and keep them for `end_stretch`."""
     now, arrived = stretch.now, max(stretch.packets - stretch.lost, 1.0)
     known = stretch.packets > stretch.lost
     mean_ms = stretch.sum_ms / arrived if known else _UNIT_MS * stretch.means[0]
@@ -113,11 +113,11 @@ def write_stretch(stretch, target_bps, now_us, out):
     for i in range(1, _STANDS):
         standing_ms = min(standing_ms, stretch.least_ms[(stretch.decisions - i) % _STANDS])
     for i in range(_SAMPLED):
-        out[i], out[_SAMPLED + i] = compressed(now[i]), compressed(stretch.means[i])
-    out[STRETCH.rate_deviation] = compressed(3.0 * math.sqrt(stretch.log_rate_var))
-    out[STRETCH.standing_queue] = compressed(standing_ms / _UNIT_MS)
-    out[STRETCH.base_rtt] = compressed(stretch.base_rtt_ms / _LONG_MS if stretch.base_rtt_ms < _NONE_MS else 1.0)
-    out[STRETCH.rtt_above] = compressed((stretch.min_rtt_ms - stretch.base_rtt_ms) / _LONG_MS if known else 3.0)
+        out[i], out[_SAMPLED + i] = now[i], stretch.means[i]
+    out[STRETCH.rate_deviation] = 3.0 * math.sqrt(stretch.log_rate_var)
+    out[STRETCH.standing_queue] = standing_ms / _UNIT_MS
+    out[STRETCH.base_rtt] = stretch.base_rtt_ms / _LONG_MS if stretch.base_rtt_ms < _NONE_MS else 1.0
+    out[STRETCH.rtt_above] = (stretch.min_rtt_ms - stretch.base_rtt_ms) / _LONG_MS if known else 3.0
 
 
 @kernel

@@ -59,7 +59,7 @@ class Laws(NamedTuple):
 
 @record
 class Chosen:
-    """What the agent has chosen in a session, and what reports have told."""
+    """State of a session: the choice of the agent, sums over reports, and the targets of all laws."""
 
     stretch: Stretch
     law: int = SCREAM
@@ -171,6 +171,8 @@ def observe_laws(senders, state, which, out):
     for s in which:
         chosen, row = state.chosen[s], out[s]
         write_stretch(chosen.stretch, chosen.target_bps, senders[s].now_us, row)
+        for i in range(STRETCH_WIDTH):
+            row[i] = compressed(row[i])
         for one in (SCREAM, NADA):
             row[STRETCH_WIDTH + one] = compressed(2.0 * np.log(chosen.of_laws_bps[one] / chosen.target_bps))
         row[STRETCH_WIDTH + 2] = 1.0 if chosen.law == NADA else 0.0

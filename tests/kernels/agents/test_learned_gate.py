@@ -102,7 +102,7 @@ def test_features_are_those_of_the_last_second_and_their_means():
             twin.due_us = known_us + 1_000_000
             expected = twin.features([int(of_rule[number]) for of_rule in targets], waiting, known_us)
             assert state.reported[0].x.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    assert state.reported[0].seconds == len(twin.rates) == 6
+    assert state.reported[0].stretch.decisions == len(twin.rates) == 6
 
 
 class Twin:
@@ -117,12 +117,12 @@ class Twin:
 
     def features(self, targets, waiting, now_us):
         arrived = [one for one in self.packets if one.arrived_us >= 0]
-        before = self.all[-1:]
+        last = self.all[-1:]
         self.all += arrived
         delay = [(one.arrived_us - one.sent_us) / 1e3 for one in self.all]
         base = np.minimum.accumulate(delay)
         queue = (np.array(delay) - base)[-len(arrived) :]
-        chain = before + arrived
+        chain = last + arrived
         steps = np.abs(np.diff([one.arrived_us - one.sent_us for one in chain])) / 1e3
         gaps = np.diff([one.arrived_us for one in chain]) / 1e3
         seconds, self.since_us, n = (now_us - self.since_us) / 1e6, now_us, len(arrived)
@@ -132,6 +132,8 @@ class Twin:
             math.sqrt(np.square(gaps).sum() / n) / 10, max(gaps) / 100, 100 * (len(self.packets) - n) / len(self.packets),
             rate - math.log(targets[0]),
         ]  # fmt: skip
+        before = np.mean(self.rows, axis=0) if self.rows else np.zeros(len(row))
+        deviation = math.sqrt(self._variance())
         self.rows.append(row)
         self.rates.append(rate)
         self.leasts.append(queue.min())
@@ -140,16 +142,15 @@ class Twin:
         position = 2 * math.log(min(max(targets[0], 50e3), 4e6) / 50e3) / math.log(80) - 1
         least = min(self.leasts[-3:]) if len(self.leasts) >= 3 else 0.0
         found = [
-            *row, *np.mean(self.rows, axis=0), position, *(2 * math.log(one / targets[0]) for one in targets),
-            3 * math.sqrt(self._variance()), least / 20, base_rtt / 100, (min(rtt) - base_rtt) / 100,
-            8000 * waiting / targets[0] / 20, 0.0, 0.0,
+            *row, *before, 3 * deviation, least / 20, base_rtt / 100, (min(rtt) - base_rtt) / 100,
+            position, *(2 * math.log(one / targets[0]) for one in targets), 8000 * waiting / targets[0] / 20, 0.0, 0.0,
         ]  # fmt: skip
         self.packets = []
         self.compressed.append([one / math.sqrt(1 + abs(one)) for one in found])
         return [*self.compressed[-1], *np.mean(self.compressed, axis=0)[:-2]]
 
     def _variance(self):
-        mean, variance = self.rates[0], 0.0
+        mean, variance = (self.rates or [0.0])[0], 0.0
         for number, rate in enumerate(self.rates[1:], 2):
             change = rate - mean
             mean, variance = mean + change / number, variance + (change * change - variance) / number

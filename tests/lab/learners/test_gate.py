@@ -7,11 +7,12 @@ import pytest
 
 from lab.learners.gate import GateConfig, GateWorlds, Seconds, driven_by, fit, main, softmax_weights
 from vcgym.agents.controllers.learned_aim import WIDTH, LearnedAim
-from vcgym.agents.controllers.learned_gate import NADA, RULES, LearnedGate
+from vcgym.agents.controllers.learned_gate import NADA, RULES, LearnedGate, Reported
 from vcgym.agents.controllers.learned_gate import WIDTH as WIDTH_OF_GATE
 from vcgym.baselines.configured import rule_from
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.zoo import LEARNED, read_learned, save_learned
+from vcgym.network.kernels.record import records
 
 pytestmark = pytest.mark.long  # compiles the loop of a gate
 
@@ -66,7 +67,8 @@ def test_each_scenario_has_the_same_weight(config):
     worlds = GateWorlds(config.model_copy(update={"kinds": None}), 0)
     seconds = Seconds(worlds)
     for kind in worlds.kinds:
-        reported = np.array([(3,), (9,)], [("seconds", int)])
+        reported = records(Reported, 2)
+        reported["stretch"]["decisions"] = 3, 9
         state = SimpleNamespace(gate=SimpleNamespace(reported=reported), notes=np.zeros((2, 9, WIDTH_OF_GATE), np.float32))
         seconds.add(kind, state, np.zeros((RULES, 2)))
     of_kind = [sum(part.sum() for _, _, part in seconds.parts[2 * n : 2 * n + 2]) for n in range(len(worlds.kinds))]
