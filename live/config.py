@@ -122,7 +122,7 @@ class CallConfig(PolicyConfig):
 
 
 class JoinConfig(PolicyConfig):
-    """One party of a live call whose others run elsewhere.
+    """Party of a live call whose other parties run elsewhere.
 
     Attributes:
         party: the sender, the location that controls the path, or the receiver.

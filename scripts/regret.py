@@ -1,4 +1,4 @@
-"""What an agent has on each kind of worlds, next to the best tuned rule of that kind: `vcgym evaluate` of agents over paths.
+"""Regret of an agent on each kind of worlds, to the best tuned rule of that kind: `vcgym evaluate` of agents over paths.
 
 The regret on a kind is the rule's mean R less the agent's, over the same worlds. The rule is that of the board with these worlds, chosen on
 validation worlds (`vcgym.leaderboard.evaluation.bars`). An agent that also sets the protection is compared with the rule COPY-HELD within
@@ -42,7 +42,7 @@ class OfKind(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What is said of it."""
+        """Return the line of this kind in the report."""
         found = interval([self.r - self.rule_r])
         said = f"{self.kind}: R {self.r.mean():.2f}, {found.value:+.2f} [{found.low:+.2f}, {found.high:+.2f}] to {self.reference}"
         if self.cost is None or self.rule_cost is None:
@@ -91,7 +91,7 @@ def compared(policy: Policy, config: EvaluateConfig, env: EnvConfig) -> Iterator
 
 
 def summary(results: Sequence[OfKind]) -> str:
-    """Return what is said of the regrets on several kinds."""
+    """Return the line with mean and worst regret over several kinds."""
     found = interval([one.rule_r - one.r for one in results])
     worst = max(results, key=lambda one: float(np.mean(one.rule_r - one.r)))
     mean = f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"

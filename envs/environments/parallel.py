@@ -32,7 +32,7 @@ class SharedRate(ParallelEnv[str, NDArray[np.float32], Any]):
         arguments: those of Rate.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "vcgym/SharedRate-v0", "render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"name": "vcgym/SharedRate", "render_modes": []}
     render_mode = None
 
     def __init__(self, calls: int = 4, **arguments: Any) -> None:

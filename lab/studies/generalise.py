@@ -1,4 +1,4 @@
-"""How agents generalise: ``python -m lab generalise`` trains PPO on Call, with few worlds, and with kinds of worlds left out.
+"""Study of generalisation: ``python -m lab generalise`` trains PPO on Call, with few worlds, and with kinds of worlds left out.
 
 Each agent plays validation worlds of every kind, and those with few training worlds these worlds too, next to the best tuned rule
 (`vcgym.scripts.regret`). What is finished lies in `rows.csv` of the folder; a killed run goes on. The figures go to lab/notes/pictures.

@@ -1,4 +1,4 @@
-"""How calls share a bottleneck: how much of it they use, and how evenly."""
+"""Measures of how calls share a bottleneck: the share that they use, and how even their rates are."""
 
 from collections.abc import Sequence
 from typing import Any

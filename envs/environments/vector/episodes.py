@@ -125,9 +125,9 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """Return the outcomes of finished sessions, by name, (num_envs,) each."""
 
-    def _paid(self) -> NDArray[np.float64] | None:
-        """Return what each session has paid in its call so far, (num_envs,); None: this environment has no costs."""
-        return None
+    def _paid(self) -> dict[str, NDArray[np.float64]]:
+        """Return what each session has paid in its call so far, by the name in infos, (num_envs,) each; here nothing has costs."""
+        return {}
 
     @abstractmethod
     def draw(self, axes: Any, row: int) -> None:
@@ -208,9 +208,9 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._decide(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
-        paid = self._paid()
+        before = self._paid()
         self.batch.shards.each(partial(self._step_shard, rewards, truncated, fresh), running)
-        costs = {} if paid is None or (now := self._paid()) is None else {"cost": now - paid}
+        costs = {name: paid - before[name] for name, paid in self._paid().items()}
         played = ~self._done
         infos = self._begin_calls(starting, fresh) if len(starting) else {}
         if truncated.any():

@@ -240,8 +240,8 @@ class PathsVectorEnv(EpisodeVectorEnv):
             share[mine] = one.protecting.rows["counts"]["extra_bytes"][mine] / plain
         return {"protection_share": share}
 
-    def _paid(self) -> NDArray[np.float64] | None:
-        return self._spent()["protection_share"] if Control.PROTECTION in self.controls else None
+    def _paid(self) -> dict[str, NDArray[np.float64]]:
+        return {"cost": self._spent()["protection_share"]} if Control.PROTECTION in self.controls else {}
 
     def draw(self, axes: Any, row: int) -> None:
         draw_paths(axes, self.batches[self._kind_of(row)], row)
