@@ -13,7 +13,7 @@ from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.intervals import INTERVALS, MEASURES
-from vcgym.envs.call.features.layout import MAX_LAG_US, MIN_LAG_US, Feature, compressed_features
+from vcgym.envs.call.features.layout import MAX_LAG_US, MIN_LAG_US, Feature
 from vcgym.envs.call.features.losses import LOSSES_PART
 from vcgym.envs.call.features.observe import RECORDS_SHOWN
 from vcgym.envs.call.features.path import PATH_FEATURES
@@ -79,13 +79,15 @@ first table once per path, in order of paths, then the second; Playout observes 
 _SLOTS = f"""\
 The relative forms of the action are for simple algorithms: few slots instead of all paths, a separate action to stay, values of order one.
 Slot 0 is the path in use, slot 1 the other path with the smallest expected delay: the newest delay, which relaxes to the historical mean
-with age (half life {HALF_LIFE_S:g} s). Compressed means x / sqrt(1 + x^2). The observation is the first table once per slot, then the
-second; for Playout only the second. Added features and those of the sender keep their positions. `env.slots.order` of the native batch
+with age (half life {HALF_LIFE_S:g} s). Compressed means x / sqrt(1 + x^2). The observation is this table once per slot, then that of the
+call; for Playout only the latter. Added features and those of the sender keep their positions. `env.slots.order` of the native batch
 contains the path in each slot."""
 _FORECAST = f"""\
 `{FORECAST_FEATURE.name}` is present only with `predictor`: `shipped` is the network shipped with vcgym; any predictor in
 `vcgym.predictors` can replace it. Its inputs are `newest_delay` of the path and the lag of Algorithm 2 of the VCRoute paper, run at the
 location on its media records."""
+_IN_RELATIVE = """\
+The last column is the unit with relative actions, where such a value is compressed; without one it is the same."""
 _SENDER = """\
 Call with an uplink has these after those of the call. They are delayed by the travel time of a command from the location to the sender
 (`command`). `rate_commanded` is present if the agent sets the rate; `order_commanded`, once per order except the first, if it sets the
@@ -146,9 +148,8 @@ def markdown() -> str:
         "## Actions", _actions(), _SCALES,
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
-        "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES),
+        "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES, in_relative=True), _IN_RELATIVE,
         "### Of slots (Relay, Call, with relative actions)", _SLOTS, _features(SLOT_FEATURES),
-        "### Of the call (Relay, Playout, Call, with relative actions)", _features(compressed_features(CALL_FEATURES)),
         "### Of losses (Call with protection)", _LOSSES, _features(LOSSES_PART.features),
         "### Of the sender (Call with an uplink)", _SENDER, _features((*REMOTE_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
@@ -212,25 +213,28 @@ P the expiry time; concealed: not arrived by then""",
         "`missed`": f"per packet that does not: audio -{missed.audio:g}, video -{missed.video:g}",
     }
     yield "## Rate, Send and SendOrder: arguments and defaults"
-    yield _arguments(
-        SenderVectorEnv, "rate", "order", "interval", "scenario", "pacing", "reward", "action"
-    )  # these differ, see the docstrings
+    # The first names are as in the table of calls over paths; the others differ, see the docstrings.
+    as_there = "num_envs", "autoreset_mode", "render_mode", "max_episode_steps", "worlds", "split", "data", "threads"
+    yield _arguments(SenderVectorEnv, *as_there, "rate", "order", "interval", "scenario", "pacing", "reward", "action")
+    yield f"As [above](#arguments-and-defaults): {', '.join(f'`{name}`' for name in as_there)}."
     yield """[Worlds](../worlds.md#scenarios-of-senders) lists scenarios and their kinds of world. `reset(options={...})` takes `kind`, \
 and for a batch `reset_mask`."""
     yield "## Rate, Send and SendOrder: actions"
     yield _table(("env", "action", "space", "meaning"), actions)
     yield "## Rate, Send and SendOrder: features"
-    yield "SendOrder observes the first table once per queued packet, oldest first, then the second; Rate the second without its last line."
+    yield """\
+SendOrder observes the first table once per queued packet, oldest first, or with relative actions for the packet that SBPN would send,
+then the second; Rate and Send observe the second without its last two lines."""
     yield "### Of each packet in the queue (SendOrder)"
-    yield _features(QUEUE_FEATURES)
-    yield "### Of the call (Rate, SendOrder)"
-    yield _features(ORDER_FEATURES)
-    yield "### Of the packet to send, and of the call (Rate, SendOrder, with relative actions)"
-    yield "SendOrder observes the packet that SBPN would send, then the call; Rate the call alone, without the last two lines."
-    yield _features(compressed_features((*QUEUE_FEATURES, *ORDER_FEATURES)))
+    yield _features(QUEUE_FEATURES, in_relative=True)
+    yield "### Of the call (Rate, Send, SendOrder)"
+    yield _features(ORDER_FEATURES, in_relative=True)
     yield "### Of the laws (Rate with relative actions, Send)"
-    yield "Behind those of the call. They cover the reports since the last decision. Send shows the order in force last."
-    yield _features(LAW_FEATURES)
+    yield """\
+After those of the call; numbers with a unit are compressed. They cover the reports since the last decision. Send shows the order in
+force last."""
+    shown = (one._replace(unit="its mean before") if one.name.endswith("_before") else one for one in LAW_FEATURES)
+    yield _features(one._replace(unit=one.unit.removesuffix(", compressed")) for one in shown)
     yield "### Of intervals (Rate with features intervals)"
     yield f"""\
 150 numbers as in the Bandwidth Estimation Challenge of ACM MMSys 2024: for each line below {INTERVALS} intervals of 60 ms and {INTERVALS} \
@@ -267,17 +271,22 @@ def _arguments(base: type, *set_elsewhere: str) -> str:
 def _actions() -> str:
     rows = []
     for env, controls in _CONTROLS.items():
+        of_space: dict[str, list[str]] = {}
         for form in FORMS:
-            space = re.sub(r"\s+", " ", str(action_space(form, options_of(controls, 17))))
-            rows.append((f"{', '.join(controls)} ({env})", f"`{form}`", f"`{space}`"))
-    return _table(("the agent sets", "action", "space with 17 paths"), rows)
+            of_space.setdefault(re.sub(r"\s+", " ", str(action_space(form, options_of(controls, 17)))), []).append(f"`{form}`")
+        rows += [(env, ", ".join(forms), f"`{space}`") for space, forms in of_space.items()]
+    return _table(("env", "action", "space with 17 paths"), rows)
 
 
-def _features(features: Iterable[Feature]) -> str:
-    return _table(
-        ("feature", "unit", "range", "age"),
-        ((f"`{f.name.partition('[')[0]}`", f.unit.replace("|", "\\|"), f"{f.low:g} to {f.high:g}", f.age) for f in features),
-    )
+def _features(features: Iterable[Feature], in_relative: bool = False) -> str:
+    """Return a table of features; `in_relative` adds the unit with relative actions."""
+    rows = []
+    for one in features:
+        unit = one.unit.replace("|", "\\|")
+        row = f"`{one.name.partition('[')[0]}`", unit, f"{one.low:g} to {one.high:g}", one.age
+        relative = (one.compressed_unit or unit.partition(",")[0]) if one.compress else ""
+        rows.append((*row, relative) if in_relative else row)
+    return _table(("feature", "unit", "range", "age", *(["relative"] if in_relative else [])), rows)
 
 
 if __name__ == "__main__":
