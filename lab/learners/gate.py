@@ -106,7 +106,7 @@ class GateConfig(Config):
     aim: Annotated[list[AbsolutePath], Field(min_length=1)] = Field(default=[Path("outputs/train/aim/seed-0")])
     scream: str = "SCREAM-V2-rate-tuned"
     nada: str = "NADA-rate-tuned"
-    worlds: Annotated[int, Field(ge=4, le=10_000)] = 48
+    worlds: Annotated[int, Field(ge=4, le=10_000)] = 192
     rounds: Annotated[int, Field(ge=0, le=20)] = 2
     validation_worlds: Annotated[int, Field(ge=2, le=1000)] = 24
     kinds: list[str] | None = None

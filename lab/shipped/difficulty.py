@@ -27,7 +27,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "vcgym/Relay-v1": [{}, {"interval": 10}, {"scenario": "measured-like-5"}, {"scenario": "measured-like-17"}],
     "vcgym/Playout-v1": [{}, {"interval": 1}, {"scenario": "measured-like-5"}],
     "vcgym/Call-v1": [{}, {"interval": 10}, {"scenario": "measured-like-5"}, {"scenario": "measured-like-17"}],
-    "vcgym/Rate-v1": [{}, {"interval": 1}],
+    "vcgym/Rate-v1": [{}, {"interval": 20}],
     "vcgym/SendOrder-v1": [{}, {"interval": 1}],
 }
 
