@@ -146,7 +146,8 @@ def within(value, low, high):
 @kernel
 def compressed(value):
     """Return a value compressed to -1..1; small values hardly change."""
-    return value / math.sqrt(1.0 + value * value)
+    exact = np.float64(value)  # with a float32, Python and compiled code would round at other places
+    return exact / math.sqrt(1.0 + exact * exact)
 
 
 @kernel
