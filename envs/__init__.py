@@ -13,6 +13,13 @@ import gymnasium
 _MODULES = {"Relay": "call", "Playout": "call", "Call": "call", "Rate": "rate", "Send": "send", "SendOrder": "send_order"}
 IDS = {name: f"vcgym/{name}-v1" for name in _MODULES}
 """Name of an environment -> its id."""
+_INTERVALS = {"Relay": (200, 10), "Playout": (50, 1), "Call": (200, 10), "Rate": (200, 20), "Send": (200, 20)}
+DIFFICULTIES = {
+    f"vcgym/{name}-{level}-v1": {"interval": interval}
+    for name, intervals in _INTERVALS.items()
+    for level, interval in zip(("easy", "hard"), intervals, strict=True)
+}
+"""Id of an environment whose decisions hold longer (easy) or shorter (hard) -> its arguments. All else is as without the word."""
 
 
 def name_of(env_id: str) -> str:
@@ -20,10 +27,15 @@ def name_of(env_id: str) -> str:
     return env_id.rpartition("/")[2].partition("-")[0]
 
 
-for _name, _id in IDS.items():
+def without_difficulty(env_id: str) -> str:
+    """Return vcgym/Call-v1 for vcgym/Call-hard-v1; another id as it is."""
+    return IDS[name_of(env_id)] if env_id in DIFFICULTIES else env_id
+
+
+for _id in (*IDS.values(), *DIFFICULTIES):
     if _id not in gymnasium.registry:
-        _module = f"vcgym.envs.environments.{_MODULES[_name]}"
-        gymnasium.register(_id, entry_point=f"{_module}:{_name}Env", vector_entry_point=f"{_module}:{_name}VectorEnv")
+        _class = f"vcgym.envs.environments.{_MODULES[name_of(_id)]}:{name_of(_id)}"
+        gymnasium.register(_id, f"{_class}Env", vector_entry_point=f"{_class}VectorEnv", kwargs=dict(DIFFICULTIES.get(_id, {})))
 
 
 def __getattr__(name: str) -> Any:

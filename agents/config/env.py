@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from pydantic import Field, ValidationInfo, field_serializer, field_validator
+from pydantic import Field, ValidationInfo, field_serializer, field_validator, model_validator
 
 from vcgym.agents.config.base import Config
 from vcgym.network.traces.refusal import one_line, shown
@@ -13,7 +13,8 @@ class EnvConfig(Config):
     """An environment and its arguments; omitted arguments take the environment's defaults.
 
     Attributes:
-        id: id of an environment, such as vcgym/Call-v1; "module:id" imports the module first. In JSON, which may be a file of somebody
+        id: id of an environment, such as vcgym/Call-v1; one with a difficulty, such as vcgym/Call-hard-v1, is kept as the id without it
+            and its arguments; "module:id" imports the module first. In JSON, which may be a file of somebody
             else, the module must have been imported already: nothing that a file names is imported, and no folder is read.
         options: arguments of the environment by name, such as env.options.mode=paper; see docs/envs.md. A rule, reward or feature is
             written as its class and parameters: {_target_: vcgym.baselines.playout.fixed_lag.FixedLag, ...}; features are a list. The
@@ -22,6 +23,15 @@ class EnvConfig(Config):
 
     id: str = "vcgym/Call-v1"
     options: dict[str, Any] = Field(default={})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_difficulty(cls, given: Any) -> Any:
+        from vcgym.envs import DIFFICULTIES, without_difficulty
+
+        if not isinstance(given, dict) or given.get("id") not in DIFFICULTIES:
+            return given
+        return given | {"id": without_difficulty(given["id"]), "options": DIFFICULTIES[given["id"]] | dict(given.get("options") or {})}
 
     @field_validator("id")
     @classmethod

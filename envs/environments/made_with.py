@@ -7,6 +7,7 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
 from vcgym.baselines.configured import ROOMS, mapping_of, target
+from vcgym.envs import without_difficulty
 
 MADE_WITH = "vcgym_made_with"
 """Attribute of a space of actions: id and arguments (`env`, `options`) of its environment, as plain values."""
@@ -16,7 +17,10 @@ _OF_THE_RUN = {"num_envs", "vectorization_mode", "autoreset_mode", "threads", "s
 
 def made_with(env_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a space carries; a rule, reward or feature of the project as its class and parameters."""
-    return {"env": env_id, "options": {name: _plain(value) for name, value in arguments.items() if name not in _OF_THE_RUN}}
+    return {
+        "env": without_difficulty(env_id),
+        "options": {name: _plain(value) for name, value in arguments.items() if name not in _OF_THE_RUN},
+    }
 
 
 def _plain(value: Any) -> Any:

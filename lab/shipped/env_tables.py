@@ -4,11 +4,11 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, Control, controls_of
 from vcgym.baselines.records import Record
+from vcgym.envs import DIFFICULTIES
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
@@ -41,7 +41,6 @@ from vcgym.network.playout.quality import (
     REDUCED_RANGE_MS,
     REDUCED_SLOPE_PER_MS,
 )
-from vcgym.scripts.zoo.runs import read_references
 
 AIM_TEXT = f"{MIN_AIM_MS:g} ms * {MAX_AIM_MS / MIN_AIM_MS:g}"
 MARGIN_TEXT = f"{MIN_MARGIN:g} * {MAX_MARGIN / MIN_MARGIN:g}"
@@ -132,9 +131,7 @@ c is the mean delay of the direct path in the history. Playout's agent is at the
 effect at once. The first command of a call belongs to its set-up and takes effect at once."""
 
 _DIFFICULTY = """\
-Mean scores on validation worlds (`python -m lab.shipped.difficulty`): R; for Rate utility per second; for SendOrder packets on time, audio
-1 and video 0.25. The rules are the best ones at the defaults of an id, which are its first row; PPO has its own defaults, 100,000 decisions
-at the setting and one seed. Rules decide when they like, so `interval` changes the two right columns alone."""
+Registered beside the ids as they come, whose arguments they have but for these. [What algorithms reach on them](../../lab/notes/zoo.md)."""
 
 
 def markdown() -> str:
@@ -159,18 +156,9 @@ def markdown() -> str:
         _table(("location", "feedback from the receiver", "command to the sender", "command to the receiver"), locations),
         *_of_senders(),
         "## Difficulty", _DIFFICULTY,
-        _table(("id and setting", "best published rule", "best tuned rule", "PPO", "random actions"), _difficulty()),
+        _table(("id", "interval"), ((f"`{env_id}`", options["interval"]) for env_id, options in DIFFICULTIES.items())),
     )  # fmt: skip
     return "\n\n".join(parts) + "\n"
-
-
-def _difficulty() -> Iterable[tuple[str, ...]]:
-    """Yield a row for each setting: its name, and the mean score of each rule and agent."""
-    found = read_references(Path(__file__).with_name("difficulty.csv"))
-    digits = {"Rate-v1": 3, "SendOrder-v1": 0}
-    scores = {(one.env, one.role): f"{sum(one.scores) / len(one.scores):,.{digits.get(one.env.split()[0], 2)}f}" for one in found}
-    for name in dict.fromkeys(one.env for one in found):
-        yield f"`{name}`", *(scores[name, role] for role in ("published", "tuned", "trained", "random"))
 
 
 def _of_senders() -> Iterable[str]:

@@ -15,6 +15,7 @@ from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.published.export import publish, read_card
 from vcgym.agents.training.flat_policy import flat_policy
+from vcgym.envs import DIFFICULTIES
 from vcgym.network.traces.plain_file import require_space
 from vcgym.scripts.zoo.cell import AGENT, train_config
 from vcgym.scripts.zoo.config import PAGE, RUNS, ZooConfig, ZooTraining
@@ -52,8 +53,12 @@ def add(config: ZooConfig, shipped: Path, page: Path) -> None:
 
 
 def best(curves: Curves, decisions: int) -> list[ZooTraining]:
-    """Return the training of each algorithm and environment that ends with the best score, of those that had so many decisions."""
-    fits = [cell for cell in curves if cell.planned == decisions <= curves[cell][-1].decisions and cell.algorithm in FLAT]
+    """Return the training of each algorithm and environment that ends with the best score, of those that had so many decisions.
+
+    None of an environment with a difficulty, whose agents are of the one without.
+    """
+    plain = [cell for cell in curves if cell.env not in DIFFICULTIES and cell.algorithm in FLAT]
+    fits = [cell for cell in plain if cell.planned == decisions <= curves[cell][-1].decisions]
     in_cells = itertools.groupby(sorted(fits), key=lambda cell: (cell.env, cell.algorithm))
     return [max(cells, key=lambda cell: curves[cell][-1].score) for _, cells in in_cells]
 

@@ -1,4 +1,4 @@
-"""Write data/zoo_references.csv, what the scores of the zoo lie between: ``python -m lab.shipped.zoo_references``.
+"""Write data/zoo_references.csv, what the scores of the zoo lie between: ``python -m lab.shipped.zoo_references [NAME ...]``.
 
 For each environment the best published rule (0), the best tuned rule, the learned rule, random actions, controllers that are told what
 comes in the next h ms (100 ms: 100), and a bound, each with its score on the first validation worlds.
@@ -6,13 +6,14 @@ comes in the next h ms (100 ms: 100), and a bound, each with its score on the fi
 Told are the path, the lag of the learned rule, or both (`lab.studies.oracles.told`), and the capacity (`OracleRate`); each h has the best
 horizon up to h on training worlds. SendOrder has none: with the capacity told, its rate decides more than any order.
 Bounds: Call and Relay have path and playout in hindsight, at most 6 changes of path a minute; Playout the paths of the published rule with
-the best playout in hindsight (`lab.studies.oracles`). Senders have no hindsight. Their bounds are too high for any agent: for Rate the
-utility of the capacity, without delay, loss and other flows; for SendOrder all packets that the published rule created, on time.
+the best playout in hindsight (`lab.studies.oracles`). Senders have no hindsight. Their bounds are too high for any agent: for Rate and
+Send the utility of the capacity, without delay, loss and other flows; for SendOrder all packets that the published rule created, on time.
 """
 
 import json
 import math
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from lab.studies.oracles.told import ToldLag, told_sequence
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.systems import System, load_system
+from vcgym.envs import name_of
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.leaderboard.evaluation.kinds.sender import started_batch
 from vcgym.leaderboard.results.call_metrics import rows
@@ -39,10 +41,10 @@ from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.network.worlds.world import WorldDraw
-from vcgym.scripts.zoo.runs import Reference, references_path, write_references
+from vcgym.scripts.zoo.runs import Reference, read_references, references_path, write_references
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
-WORLDS = {"Rate": 200, "SendOrder": 200}  # 50 of other names
+WORLDS = {"Rate": 200, "Send": 200, "SendOrder": 200}  # 50 of other names
 CHANGES = 6  # of path, per minute
 FOLDER = Path("outputs/zoo_references")
 PATHS = Scenario("wonderproxy", "correlated", 6000)
@@ -64,9 +66,12 @@ RIVALS = {
     "vcgym/Playout-v1": Rivals("DRT-WM", "DRT-WM-tuned", "learned"),
     "vcgym/Call-v1": Rivals("VIA-BF", "GRD+EWMAH-tuned", "learned"),
     "vcgym/Rate-v1": Rivals("SCREAM-V2", "SCREAM-V2-rate-tuned", "learned-rate"),
+    "vcgym/Send-v1": Rivals("SCREAM-V2", "SCREAM-V2", "learned-rate"),
     "vcgym/SendOrder-v1": Rivals("SBPN2-E", "SBPN2-order-tuned", "learned-order"),
 }
 TOLD_MS = (0, 100, 500, 2000)
+ORDERS = {"published": "SBPN2-E", "tuned": "SBPN2-order-tuned", "learned": "SBPN2-order-tuned"}
+"""Role -> system whose order a rule of Send has."""
 RATE_MS = 300  # a longer mean of the capacity has less utility
 
 
@@ -84,9 +89,13 @@ class RandomActions:
         return np.array([self.space.sample() for _ in observation]), state
 
 
-def main() -> None:
-    """Score what is missing in the folder, and write the table."""
-    found = [one for env_id in RIVALS for one in _of_env(env_id)]
+def main(names: Sequence[str]) -> None:
+    """Score the environments of these names, or all; what the folder has is kept. Write the table, with the rows of others as they are."""
+    shipped = read_references(references_path()) if names else []
+    found: list[Reference] = []
+    for env_id in RIVALS:
+        anew = not names or name_of(env_id) in names
+        found += _of_env(env_id) if anew else [one for one in shipped if one.env == env_id]
     write_references(found, references_path(), "lab.shipped.zoo_references")
     print(f"{references_path()}: {len(found)} rows")
 
@@ -99,11 +108,17 @@ def rivals(env_id: str) -> dict[str, tuple[str, System]]:
     if env_id == "vcgym/Playout-v1":
         path = found["published"][1].path
         return {role: (f"playout of {name}", system.replace(path=path)) for role, (name, system) in found.items()}
+    if env_id == "vcgym/Send-v1":
+        return {role: (f"{name}, order of {ORDERS[role]}", system.replace(order=_order(role))) for role, (name, system) in found.items()}
     return found
 
 
+def _order(role: str) -> Any:
+    return load_system(ORDERS[role]).order
+
+
 def _of_env(env_id: str) -> Iterator[Reference]:
-    name = env_id.removeprefix("vcgym/").removesuffix("-v1")
+    name = name_of(env_id)
     worlds = WORLDS.get(name, 50)
     for role, (called, system) in rivals(env_id).items():
         yield Reference(env_id, role, called, _kept(f"{name}-{role}", partial(_of_system, env_id, system, worlds)))
@@ -112,9 +127,11 @@ def _of_env(env_id: str) -> Iterator[Reference]:
         told = _told(env_id, ahead_ms, worlds)
         if told is not None:
             yield Reference(env_id, f"told-{ahead_ms}", told.words, _kept(f"{name}-told-{ahead_ms}", told.scores))
-    bounds: dict[str, Callable[[int], float]] = {"Rate": _capacity, "SendOrder": _created, "Playout": _playout}
+    bounds: dict[str, Callable[[int], float]] = {"Rate": _capacity, "Send": _capacity, "SendOrder": _created, "Playout": _playout}
     found = [_kept(f"{name}-bound-{seed}", partial(bounds.get(name, _joint), seed)) for seed in range(worlds)]
-    yield Reference(env_id, "bound", {"Rate": "capacity", "SendOrder": "every packet on time"}.get(name, "hindsight"), found)
+    yield Reference(
+        env_id, "bound", {"Rate": "capacity", "Send": "capacity", "SendOrder": "every packet on time"}.get(name, "hindsight"), found
+    )
 
 
 class _Told(NamedTuple):
@@ -125,8 +142,9 @@ class _Told(NamedTuple):
 def _told(env_id: str, ahead_ms: int, worlds: int) -> _Told | None:
     """Return the controller that is told the next `ahead_ms`; None if there is none, or it is that of a shorter time."""
     learned = rivals(env_id)["learned"][1]
-    if env_id == "vcgym/Rate-v1":
+    if env_id in ("vcgym/Rate-v1", "vcgym/Send-v1"):
         sender = load_system("oracle_rate").replace(rate=OracleRate(ahead_ms=min(ahead_ms, RATE_MS)))
+        sender = sender if env_id == "vcgym/Rate-v1" else sender.replace(order=_order("tuned"))
         return _Told("capacity", partial(_of_system, env_id, sender, worlds))
     if env_id == "vcgym/SendOrder-v1" or (env_id == "vcgym/Relay-v1" and ahead_ms > 100) or (env_id == "vcgym/Playout-v1" and not ahead_ms):
         return None
@@ -205,4 +223,4 @@ def _created(seed: int) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

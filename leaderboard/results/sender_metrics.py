@@ -82,6 +82,14 @@ def utility(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", ro
     return _rate_utility(arrived, from_us, to_us) - _mean(delay_ms - link.forward_ms) / 1000.0 - 10.0 * float(missing)
 
 
+def timely_utility(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", row: int) -> float:
+    """Return the utility per second of the packets on time of one call (`vcgym.envs.call.rewards.on_time.Timely`, by whole seconds)."""
+    from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
+    on_time = (log["arrived_us"] >= 0) & (log["arrived_us"] - log["created_us"] <= 1000.0 * link.expiry_ms)
+    missed = 1.0 - totals.on_time[row, AUDIO] / max(int(totals.created[row, AUDIO]), 1)
+    return _rate_utility(log[on_time & (log["created_us"] >= from_us)], from_us, to_us) - 10.0 * float(missed)
+
+
 def delay_cdf(link: SharedLink, log: NDArray[np.void]) -> Mapping[str, DelayCdf]:
     """Return the distribution of the time from capture to arrival over the sent packets that count."""
     sent = log[log["created_us"] >= round(link.counts_from_s * 1e6)]

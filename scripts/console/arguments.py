@@ -251,7 +251,7 @@ def _arguments_of_id(env_id: str, where: str) -> dict[str, Any]:
     """Return the arguments of an environment of vcgym that a config may set, with their types; none of another one."""
     import gymnasium  # imported here, as what follows: only these keys need it, and most errors are found without it
 
-    from vcgym.envs import IDS, name_of
+    from vcgym.envs import IDS, name_of, without_difficulty
     from vcgym.envs.environments.vector.settings import types_of
 
     if ":" in env_id or "$" in env_id:
@@ -259,6 +259,6 @@ def _arguments_of_id(env_id: str, where: str) -> dict[str, Any]:
     if env_id not in gymnasium.registry:
         own = sorted(one for one in gymnasium.registry if one.startswith("vcgym/"))
         raise ValueError(f"{where} is {env_id!r}; allowed: {', '.join(own)}, or module:id")
-    if env_id not in IDS.values():
+    if without_difficulty(env_id) not in IDS.values():
         return {}
     return {name: kind for name, kind in types_of(name_of(env_id)).items() if name not in SET_BY_VCGYM}

@@ -8,9 +8,9 @@ import yaml
 from pydantic import Field, field_validator
 
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
-from vcgym.envs import IDS
+from vcgym.envs import DIFFICULTIES, IDS
 
-ENVIRONMENTS = [env_id for name, env_id in IDS.items() if name != "Send"]  # no references of its reward yet
+ENVIRONMENTS = list(IDS.values())
 INSIDE = "InsidePPO"
 _INSIDE_DECISIONS = {
     "Relay-v1": 2_000_000, "Playout-v1": 8_000_000, "Call-v1": 16_000_000, "Rate-v1": 1_000_000, "SendOrder-v1": 8_000_000,
@@ -38,7 +38,8 @@ class ZooConfig(Config):
     """Trainings of algorithms on environments.
 
     Attributes:
-        environments: ids of environments of calls.
+        environments: ids of environments of calls, also those with a difficulty, whose table is one of its own; PPO inside the loop has no
+            decisions that hold, and so trains on none of these, nor on Send.
         algorithms: names of `ALGORITHMS`.
         seeds: one training each.
         decisions: decisions of a training, on which its schedules depend; its processor time is measured beside it and decides nothing.
@@ -83,7 +84,7 @@ class ZooConfig(Config):
     @field_validator("environments", "algorithms")
     @classmethod
     def _known(cls, names: list[str], info: Any) -> list[str]:
-        allowed = ENVIRONMENTS if info.field_name == "environments" else ALGORITHMS
+        allowed = [*ENVIRONMENTS, *DIFFICULTIES] if info.field_name == "environments" else ALGORITHMS
         if unknown := [name for name in names if name not in allowed]:
             raise ValueError(f"{unknown} is not known; allowed: {', '.join(allowed)}")
         return names
@@ -101,7 +102,7 @@ class ZooConfig(Config):
             for seed in self.seeds
             for name in self.algorithms
             for env in self.environments
-            if not self.tuned or pair(name, env) in found
+            if (name != INSIDE or env.removeprefix("vcgym/") in self.inside) and (not self.tuned or pair(name, env) in found)
         ]
 
     def planned(self, algorithm: str, env: str) -> int:

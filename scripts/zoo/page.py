@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from vcgym.envs import DIFFICULTIES, IDS, name_of, without_difficulty
 from vcgym.leaderboard.report.series import save_small
 from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, performance_profile, probability_of_improvement, trimmed_mean
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate, resample, student_quantile
@@ -41,7 +42,11 @@ class ZooScores(NamedTuple):
 
 
 def normalised(score: float, env: str, levels: Levels) -> float:
-    """Return a score on the scale of its environment, from the best published rule (0) to `HUNDRED`, without one to the bound (100)."""
+    """Return a score on the scale of its environment, from the best published rule (0) to `HUNDRED`, without one to the bound (100).
+
+    Rules decide when they like, so an environment with a difficulty has the scale of the one without.
+    """
+    env = without_difficulty(env)
     zero, hundred = levels[env, "published"], levels.get((env, HUNDRED), levels[env, "bound"])
     return 100.0 * (score - zero) / (hundred - zero)
 
@@ -89,7 +94,8 @@ def markdown(runs: Curves, decisions: int, levels: Levels, names: Mapping[tuple[
         levels: mean scores of the references.
         names: their names.
     """
-    curves = planned_for(runs, decisions)
+    every = planned_for(runs, decisions)
+    curves = _plain(every)
     envs = sorted({cell.env for cell in curves})
     found = scores_of(curves, levels)
     lines = _head(f"after {decisions:,} decisions, {INSIDE} after its own (seeds)", envs)
@@ -97,17 +103,45 @@ def markdown(runs: Curves, decisions: int, levels: Levels, names: Mapping[tuple[
         cells = [f"{normalised(levels[env, role], env, levels):.0f} {names[env, role]}" if (env, role) in levels else "" for env in envs]
         lines += [f"| {role} | {' | '.join(cells)} |"] if any(cells) else []
     lines += [_row(name, found[name].by_env, envs) for name in _ordered(found)]
-    whole = {name: its for name, its in found.items() if its.by_env.keys() == set(envs)}
+    shared = _shared(found, envs)
+    whole = {name: _of_envs(its, shared) for name, its in found.items() if its.by_env.keys() >= shared}
     first = next(iter(_ordered(whole)), "")
-    title = f"interquartile mean, {len(envs)} environments"
+    title = f"interquartile mean, {', '.join(sorted(env.removeprefix('vcgym/') for env in shared))}"
     lines += ["", f"| {title} | score | better than {first} | seconds of one core, median |", "| --- | ---: | ---: | ---: |"]
     for name in _ordered(whole):
         its = whole[name]
         better = "" if name == first else f"{improvement(its.by_env, whole[first].by_env):.2f}"
         lines.append(f"| {name} | {_text(over_environments(its.by_env))} | {better} | {np.median(its.cpu_s):.0f} |")
+    lines += _difficulties(scores_of(every, levels))
     for other in sorted({cell.planned for cell in runs if cell.algorithm != INSIDE} - {decisions}, reverse=True):
         lines += _other({cell: curve for cell, curve in runs.items() if cell.planned == other}, other, levels)
     return "\n".join(lines)
+
+
+def _plain(curves: Curves) -> Curves:
+    """Return the trainings on environments without a difficulty."""
+    return {cell: curve for cell, curve in curves.items() if cell.env not in DIFFICULTIES}
+
+
+def _shared(found: Mapping[str, ZooScores], envs: Sequence[str]) -> set[str]:
+    """Return the environments that every algorithm takes: PPO inside the loop leaves some out."""
+    return set(envs) & set(found[INSIDE].by_env if INSIDE in found else envs)
+
+
+def _of_envs(its: ZooScores, envs: set[str]) -> ZooScores:
+    return ZooScores({env: values for env, values in its.by_env.items() if env in envs}, its.cpu_s)
+
+
+def _difficulties(found: Mapping[str, ZooScores]) -> list[str]:
+    """Return a table with a row for each environment and algorithm that were trained at a difficulty."""
+    lines = []
+    for env in IDS.values():
+        ids = [f"vcgym/{name_of(env)}-easy-v1", env, f"vcgym/{name_of(env)}-hard-v1"]
+        for name in _ordered(found):
+            by_env = found[name].by_env
+            if by_env.keys() & {ids[0], ids[2]}:
+                lines.append(_row(f"{env.removeprefix('vcgym/')} {name}", by_env, ids))
+    return ["", "| difficulty | easy | as it is | hard |", "| --- | ---: | ---: | ---: |", *lines] if lines else []
 
 
 def _other(curves: Curves, decisions: int, levels: Levels) -> list[str]:
@@ -147,6 +181,7 @@ def with_table(page: str, table: str) -> str:
 
 def draw(curves: Curves, levels: Levels, path: Path) -> None:
     """Draw a row of environments over decisions, one over processor time, and the profiles of the algorithms that are on all."""
+    curves = _plain(curves)
     envs, algorithms = sorted({cell.env for cell in curves}), sorted({cell.algorithm for cell in curves})
     colours = {name: f"C{number}" if number < 10 else "black" for number, name in enumerate(algorithms)}
     figure = Figure(figsize=(3.0 * (len(envs) + 1), 6.0), layout="constrained")
@@ -192,10 +227,12 @@ def _curves(panel: Any, its: list[list[CurvePoint]], field: str, env: str, level
 
 def _profiles(panel: Any, curves: Curves, levels: Levels, colours: dict[str, str]) -> None:
     thresholds = np.linspace(LOWEST, HIGHEST, 201)
-    envs = {cell.env for cell in curves}
-    for name, its in scores_of(curves, levels).items():
-        if its.by_env.keys() == envs:
-            panel.plot(thresholds, performance_profile(np.concatenate(list(its.by_env.values())), thresholds), color=colours[name])
+    found = scores_of(curves, levels)
+    shared = _shared(found, sorted({cell.env for cell in curves}))
+    for name, its in found.items():
+        if its.by_env.keys() >= shared:
+            values = np.concatenate([its.by_env[env] for env in sorted(shared)])
+            panel.plot(thresholds, performance_profile(values, thresholds), color=colours[name])
     panel.set(title="trainings above a score", xlabel="score at the end", ylim=(0.0, 1.0))
 
 

@@ -1,6 +1,7 @@
 """Scores of rules and of agents on the same validation worlds, in the unit of the reward that the agents of an id maximise.
 
-Calls over paths: R. Rate: utility per second as on `rate-v0`. SendOrder: packets on time, audio 1 and video 0.25, as reward `on_time`.
+Calls over paths: R. Rate: utility per second as on `rate-v0`; Send: the same of packets on time, as reward `timely`. SendOrder: packets
+on time, audio 1 and video 0.25, as reward `on_time`.
 """
 
 from collections.abc import Sequence
@@ -17,14 +18,14 @@ from vcgym.envs import name_of
 from vcgym.leaderboard.evaluation.kinds.paths import play_rules
 from vcgym.leaderboard.evaluation.kinds.sender import started_batch
 from vcgym.leaderboard.results.call_metrics import rows
-from vcgym.leaderboard.results.sender_metrics import utility
+from vcgym.leaderboard.results.sender_metrics import timely_utility, utility
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
 
 TOGETHER = 50  # worlds of one batch
 LOGGED = 1 << 16  # packets of one call
-SENDERS = {"Rate": "rate", "SendOrder": "order"}
+SENDERS = {"Rate": "rate", "Send": "rate", "SendOrder": "order"}
 """Name of an environment of senders -> its scenario."""
 
 
@@ -54,8 +55,8 @@ def _of_sender_rule(system: System, env: str, worlds: int) -> list[float]:
 
 def _of_sender(env: str, batch: Any, row: int) -> float:
     totals = batch.totals()
-    if env == "Rate":
-        return utility(batch.links[row], batch.log(row), totals, row)
+    if env in ("Rate", "Send"):
+        return (utility if env == "Rate" else timely_utility)(batch.links[row], batch.log(row), totals, row)
     return float(totals.on_time[row, AUDIO] + 0.25 * totals.on_time[row, VIDEO])
 
 

@@ -12,10 +12,12 @@ from gymnasium.utils.env_match import check_environments_match
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
+from vcgym.agents.config.env import EnvConfig
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.envs import IDS
+from vcgym.envs import DIFFICULTIES, IDS, without_difficulty
+from vcgym.envs.environments.made_with import MADE_WITH
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
 CALL, RATE, ORDER, _ = "vcgym/Call-v1", *SENDERS
@@ -159,3 +161,21 @@ def test_async_workers_fork_after_kernels_have_run():
 def test_an_earlier_version_is_refused_and_the_error_names_the_id(env_id, make_one):
     with pytest.raises(gymnasium.error.DeprecatedEnv, match=f"Please use `{env_id}` instead"):
         make_one(env_id.replace("-v1", "-v0"))
+
+
+@pytest.mark.parametrize("env_id", [one for one in DIFFICULTIES if "hard" in one])
+def test_an_id_with_a_difficulty_is_the_one_without_with_its_arguments(env_id):
+    length = {"seconds": 12.0} if without_difficulty(env_id) in SENDERS else {"packets": 900}
+    named = gymnasium.make(env_id, **length)
+    plain = gymnasium.make(without_difficulty(env_id), **DIFFICULTIES[env_id], **length)
+    assert named.spec.id == env_id and named.action_space == plain.action_space
+    np.testing.assert_array_equal(named.reset(seed=7)[0], plain.reset(seed=7)[0])
+    for _ in range(2):
+        action = plain.action_space.sample()
+        for one, other in zip(named.step(action), plain.step(action), strict=True):
+            np.testing.assert_equal(one, other)
+    config = EnvConfig(id=env_id, options=length)
+    assert config == EnvConfig(id=without_difficulty(env_id), options=DIFFICULTIES[env_id] | length)
+    assert EnvConfig(id=env_id, options={"interval": 7}).options["interval"] == 7
+    assert getattr(named.unwrapped.action_space, MADE_WITH)["env"] == without_difficulty(env_id)
+    assert getattr(named.unwrapped.action_space, MADE_WITH)["options"]["interval"] == DIFFICULTIES[env_id]["interval"]

@@ -83,7 +83,7 @@ def test_the_table_has_a_row_for_each_rule_and_algorithm_and_names_seeds():
     assert "| DQN | 0 (1) | 0 (1) |" in text
     assert "| bound | 100 its bound | 100 its bound |" in text
     assert "| PPO | 0 [-6, 7] (2) | 10 [-117, 137] (2) |" in text
-    assert "| interquartile mean, 2 environments | score | better than PPO | seconds of one core, median |" in text
+    assert "| interquartile mean, Call-v1, Rate-v1 | score | better than PPO | seconds of one core, median |" in text
 
 
 def test_trainings_inside_the_loop_stand_beside_those_of_other_decisions():
@@ -100,6 +100,15 @@ def test_trainings_planned_for_other_decisions_have_their_own_table():
     assert "| PPO | 20 (1) |" in head
     assert [table.splitlines()[0] for table in rest] == [f"{n} decisions, after these (seeds) | Call-v1 |" for n in (50, 10)]
     assert [table.splitlines()[2] for table in rest] == ["| PPO | 15 (1) |", "| PPO | 11 (1) |"]
+
+
+def test_ids_with_a_difficulty_stand_beside_the_ones_without_and_on_their_scale():
+    ids = A, "vcgym/Call-easy-v1", "vcgym/Call-hard-v1"
+    curves = {ZooTraining(env, "PPO", 0, 100): [CurvePoint(100, 5.0, 81.0 + place)] for place, env in enumerate(ids)}
+    levels = LEVELS | {(A, role): 85.0 for role in ("tuned", "learned", "random")}
+    text = markdown(curves, 100, levels, dict.fromkeys(levels, "it"))
+    assert "| Call-v1 PPO | 20 (1) | 10 (1) | 30 (1) |" in text
+    assert "| PPO | 10 (1) |" in text and "Call-hard" not in text
 
 
 def test_the_shipped_page_has_the_table_of_the_shipped_trainings():
@@ -145,7 +154,7 @@ def test_the_shipped_references_are_in_order():
 def test_cells_come_seed_by_seed():
     cells = ZooConfig(seeds=[0, 1], decisions=7).cells()
     assert [cell.seed for cell in cells] == [0] * (len(cells) // 2) + [1] * (len(cells) // 2)
-    assert len(cells) == len(set(cells)) == 2 * 5 * len(ALGORITHMS)
+    assert len(cells) == len(set(cells)) == 2 * (6 * len(ALGORITHMS) - 1)  # none inside the loop on Send
     assert {cell.planned for cell in cells if cell.algorithm != "InsidePPO"} == {7}
     inside = ZooConfig(inside={"Call-v1": 9})
     assert {cell.env: cell.planned for cell in inside.cells() if cell.algorithm == "InsidePPO"}["vcgym/Call-v1"] == 9
