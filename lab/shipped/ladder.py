@@ -23,7 +23,7 @@ from vcgym.scripts.zoo.runs import ROLES, Reference, read_references, references
 from vcgym.scripts.zoo.scoring import SENDERS
 
 PAGE = "docs/train.md"
-DIGITS = {"Rate": 3, "SendOrder": 0}  # 2 of other names
+DIGITS = {"Rate": 3, "Send": 3, "SendOrder": 0}  # 2 of other names
 
 
 def rungs(references: Sequence[Reference]) -> Iterator[Rung]:
