@@ -6,6 +6,8 @@ Importing this room registers their ids; an installation does it behind gymnasiu
 """
 
 import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium
@@ -27,9 +29,10 @@ def name_of(env_id: str) -> str:
     return env_id.rpartition("/")[2].partition("-")[0]
 
 
-def without_difficulty(env_id: str) -> str:
-    """Return vcgym/Call-v1 for vcgym/Call-hard-v1; another id as it is."""
-    return IDS[name_of(env_id)] if env_id in DIFFICULTIES else env_id
+def without_difficulty(env_id: str, options: Mapping[str, Any] = MappingProxyType({})) -> tuple[str, dict[str, Any]]:
+    """Return vcgym/Call-v1 and its arguments for vcgym/Call-hard-v1; another id as it is. `options` precede what the difficulty sets."""
+    plain = IDS[name_of(env_id)] if env_id in DIFFICULTIES else env_id
+    return plain, DIFFICULTIES.get(env_id, {}) | dict(options)
 
 
 for _id in (*IDS.values(), *DIFFICULTIES):

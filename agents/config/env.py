@@ -29,9 +29,10 @@ class EnvConfig(Config):
     def _without_difficulty(cls, given: Any) -> Any:
         from vcgym.envs import DIFFICULTIES, without_difficulty
 
-        if not isinstance(given, dict) or given.get("id") not in DIFFICULTIES:
+        if not isinstance(given, dict) or given.get("id") not in [*DIFFICULTIES]:
             return given
-        return given | {"id": without_difficulty(given["id"]), "options": DIFFICULTIES[given["id"]] | dict(given.get("options") or {})}
+        env_id, options = without_difficulty(given["id"], given.get("options") or {})
+        return given | {"id": env_id, "options": options}
 
     @field_validator("id")
     @classmethod

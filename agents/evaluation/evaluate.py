@@ -16,6 +16,7 @@ from vcgym.agents.networks.observation import ObservedPart, count_items
 from vcgym.agents.published.export import load_agent, read_card
 from vcgym.agents.published.new_folder import CARD
 from vcgym.agents.published.spaces import build, over_items
+from vcgym.envs import without_difficulty
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults
@@ -77,10 +78,11 @@ def env_of(config: EvaluateConfig) -> EnvConfig:
     if isinstance(config.env, EnvConfig):
         return config.env
     card, study = read_card(config.agent), config.agent.parents[1] / STUDY
-    if config.env.id not in (None, card.env_id):
+    env_id, options = (None, config.env.options) if config.env.id is None else without_difficulty(config.env.id, config.env.options)
+    if env_id not in (None, card.env_id):
         raise ValueError(f"env.id is {config.env.id!r}; allowed: {card.env_id}, that of {config.agent / CARD}")
     trained: dict[str, Any] = {}
-    if config.env.id is None and config.agent.parent.name.startswith("seed-") and study.is_file():
+    if env_id is None and config.agent.parent.name.startswith("seed-") and study.is_file():
         try:
             found = TrainConfig.model_validate_json(read_plain(study, MAX_JSON_BYTES))
         except ValidationError as error:
@@ -88,7 +90,7 @@ def env_of(config: EvaluateConfig) -> EnvConfig:
         if found.env.id != card.env_id:
             raise DataError(study, "env.id", found.env.id, f"{card.env_id}, that of the agent; or type env.id=ID")
         trained = found.env.options
-    return EnvConfig(id=card.env_id, options=trained | config.env.options)
+    return EnvConfig(id=card.env_id, options=trained | options)
 
 
 def evaluate_agent(config: EvaluateConfig, on_progress: Callable[[int, str], None] | None = None) -> Evaluation:

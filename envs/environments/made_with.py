@@ -18,7 +18,7 @@ _OF_THE_RUN = {"num_envs", "vectorization_mode", "autoreset_mode", "threads", "s
 def made_with(env_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a space carries; a rule, reward or feature of the project as its class and parameters."""
     return {
-        "env": without_difficulty(env_id),
+        "env": without_difficulty(env_id)[0],
         "options": {name: _plain(value) for name, value in arguments.items() if name not in _OF_THE_RUN},
     }
 

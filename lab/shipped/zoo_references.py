@@ -1,7 +1,8 @@
 """Write data/zoo_references.csv, what the scores of the zoo lie between: ``python -m lab.shipped.zoo_references [NAME ...]``.
 
-For each environment the best published rule (0), the best tuned rule, the learned rule, random actions, controllers that are told what
-comes in the next h ms (100 ms: 100), and a bound, each with its score on the first validation worlds.
+For each environment the best published rule (0), the best tuned rule, the learned rule, random actions, the constant action that is best
+on training worlds, controllers that are told what comes in the next h ms (100 ms: 100), and a bound, each with its score on the first
+validation worlds.
 
 Told are the path, the lag of the learned rule, or both (`lab.studies.oracles.told`), and the capacity (`OracleRate`); each h has the best
 horizon up to h on training worlds. SendOrder has none: with the capacity told, its rate decides more than any order.
@@ -69,11 +70,25 @@ RIVALS = {
     "vcgym/Send-v1": Rivals("SCREAM-V2", "SCREAM-V2", "learned-rate"),
     "vcgym/SendOrder-v1": Rivals("SBPN2-E", "SBPN2-order-tuned", "learned-order"),
 }
+TRIED_WORLDS = 50  # of the training split, for each constant action
 TOLD_MS = (0, 100, 500, 2000)
 ORDERS = {"published": "SBPN2-E", "tuned": "SBPN2-order-tuned", "learned": "SBPN2-order-tuned"}
 """Role -> system whose order a rule of Send has."""
 AT_MOST_100 = "vcgym/Relay-v1", "vcgym/Send-v1"  # more foresight gives nothing there: on training worlds of Send +0.004 at 200 ms
 RATE_MS = 300  # a longer mean of the capacity has less utility
+
+
+class Constant:
+    """Policy that repeats one action."""
+
+    reads = "features"
+
+    def __init__(self, action: int) -> None:
+        self.action = action
+
+    def predict(self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True) -> tuple[Any, Any]:
+        """Return the action for each session."""
+        return np.full(len(observation), self.action), state
 
 
 class RandomActions:
@@ -124,6 +139,8 @@ def _of_env(env_id: str) -> Iterator[Reference]:
     for role, (called, system) in rivals(env_id).items():
         yield Reference(env_id, role, called, _kept(f"{name}-{role}", partial(_of_system, env_id, system, worlds)))
     yield Reference(env_id, "random", "random actions", _kept(f"{name}-random", partial(_random, env_id, worlds)))
+    action, scores = _kept(f"{name}-constant", partial(_constant, env_id, worlds))
+    yield Reference(env_id, "constant", f"action {action}", scores)
     for ahead_ms in TOLD_MS:
         told = _told(env_id, ahead_ms, worlds)
         if told is not None:
@@ -190,6 +207,14 @@ def _of_system(env_id: str, system: System, worlds: int) -> list[float]:
 def _random(env_id: str, worlds: int) -> list[float]:
     space = gymnasium.spec(env_id).make().action_space
     return score_agent(RandomActions(space), env_id, {}, worlds)
+
+
+def _constant(env_id: str, worlds: int) -> tuple[int, list[float]]:
+    """Return the action that is best on training worlds if it is always taken, and its scores."""
+    space = gymnasium.spec(env_id).make().action_space
+    means = [np.mean(score_agent(Constant(action), env_id, {}, TRIED_WORLDS, "train")) for action in range(space.n)]
+    action = int(np.argmax(means))
+    return action, score_agent(Constant(action), env_id, {}, worlds)
 
 
 def _joint(seed: int) -> float:

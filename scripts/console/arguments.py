@@ -259,6 +259,6 @@ def _arguments_of_id(env_id: str, where: str) -> dict[str, Any]:
     if env_id not in gymnasium.registry:
         own = sorted(one for one in gymnasium.registry if one.startswith("vcgym/"))
         raise ValueError(f"{where} is {env_id!r}; allowed: {', '.join(own)}, or module:id")
-    if without_difficulty(env_id) not in IDS.values():
+    if without_difficulty(env_id)[0] not in IDS.values():
         return {}
     return {name: kind for name, kind in types_of(name_of(env_id)).items() if name not in SET_BY_VCGYM}

@@ -46,7 +46,7 @@ def normalised(score: float, env: str, levels: Levels) -> float:
 
     Rules decide when they like, so an environment with a difficulty has the scale of the one without.
     """
-    env = without_difficulty(env)
+    env, _ = without_difficulty(env)
     zero, hundred = levels[env, "published"], levels.get((env, HUNDRED), levels[env, "bound"])
     return 100.0 * (score - zero) / (hundred - zero)
 

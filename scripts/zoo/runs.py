@@ -63,7 +63,7 @@ def at_end(cell: ZooTraining, curve: Sequence[CurvePoint]) -> CurvePoint | None:
 
 HUNDRED = "told-100"
 """Role with score 100, where an environment has it; elsewhere the bound has."""
-ROLES = ("random", "published", "tuned", "learned", "told-0", HUNDRED, "told-500", "told-2000", "bound")
+ROLES = ("random", "constant", "published", "tuned", "learned", "told-0", HUNDRED, "told-500", "told-2000", "bound")
 """Steps of the ladder of an environment; told-h is a controller that is told what comes in the next h ms."""
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.saved_model import Normaliser
+from vcgym.envs import without_difficulty
 from vcgym.leaderboard.evaluation.kinds.kind import Kind
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import NOT_PLAYED, PATHS_ENVS, LocalAgent
@@ -55,6 +56,8 @@ def local_agent(
     own = OwnPolicy(acts)
     named = {**getattr(acts, "options", {}), **(options or {})}
     file, env_id = _normaliser(named, found), named.pop("env_id", getattr(acts, "env_id", None))
+    if isinstance(env_id, str):
+        env_id, named = without_difficulty(env_id, named)
     if chosen := sorted(NOT_PLAYED - {"reward"} & named.keys()):
         raise ValueError(f"agent_options has {', '.join(chosen)}, which suite {suite.name} chooses; allowed: other arguments of its calls")
     opened = {(part.scenario, part.mode): (part, scenario) for part, scenario in parts}

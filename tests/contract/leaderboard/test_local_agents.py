@@ -143,6 +143,8 @@ def test_a_torch_policy_of_the_defaults_is_ranked_as_it_is_and_others_are_told_t
     assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match="agent_options has env_id vcgym/Rate-v1; allowed on suite tiny: agents of vcgym/Call-v1"):
         local_agent(act, CALLS, prepare(CALLS), {"env_id": "vcgym/Rate-v1"})
+    harder = local_agent(act, CALLS, prepare(CALLS), {"env_id": "vcgym/Call-hard-v1"})
+    assert harder.env == "vcgym/Call-v1" and dict(harder.arguments)["interval"] == 10
 
 
 def test_a_masked_policy_gets_the_masks(tmp_path):
