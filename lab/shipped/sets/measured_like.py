@@ -1,4 +1,4 @@
-"""The laws of scenario measured-like: ``python -m lab.shipped.measured_like`` with VCGYM_DATA set writes data/measured_like.json.
+"""The laws of scenario measured-like: ``python -m lab.shipped.sets.measured_like`` with VCGYM_DATA set writes data/measured_like.json.
 
 Each series is fitted in the part that trains: drives number 1, and the first 60 % of the satellite series.
 """

@@ -1,4 +1,4 @@
-"""Rows of the offline track: ``python -m lab.shipped.offline [FOLDER [ENV]]`` makes sets, trains on them, and prints a table of each id.
+"""Rows of the offline track: ``python -m lab.studies.offline [FOLDER [ENV]]`` makes sets, trains on them, and prints a table of each id.
 
 For each id: the best tuned rule, PPO online, and for each set its behaviour policy, cloning and implicit Q-learning. Scores are those of
 the zoo (R; utility per second) on validation worlds, as means over seeds; differences are to the tuned rule in the same worlds, with 95 %
