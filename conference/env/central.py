@@ -29,7 +29,7 @@ from vcgym.envs.call.features.layout import Feature, ObservationLayout, Observat
 from vcgym.envs.call.rewards.reward import earned, reward
 from vcgym.envs.call.stages import DECIDE, DONE
 from vcgym.envs.environments.scalar import ScalarEnv
-from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.environments.vector.branches import BranchVectorEnv
 from vcgym.network.kernels.ranges import require_whole
 
 _PARAMS = Celerity()
@@ -125,7 +125,7 @@ class ConferenceBatch(ThreadedBatch):
             self.why[row] = DONE if conference.now_s >= conference.seconds else DECIDE
 
 
-class ConferenceVectorEnv(EpisodeVectorEnv):
+class ConferenceVectorEnv(BranchVectorEnv):
     """Rate allocation in conferences by one agent with the observations of all sources; see `ParallelConference`.
 
     Observation: those of all sources, concatenated, ``Box(0, 100, (P (6 P^2 + 3),))``.

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from vcgym.envs.environments.made_with import Marking
 from vcgym.envs.environments.render import RENDER_MODES, Rendered
+from vcgym.envs.environments.vector.branches import BranchVectorEnv
 from vcgym.envs.environments.vector.checks import ActionError, checked_alternatives
-from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.environments.vector.settings import arguments_of
 
 _OF_BATCHES = {"num_envs", "autoreset_mode", "max_episode_steps"}
@@ -24,7 +24,7 @@ class ScalarEnv(Marking, Rendered, gym.Env[Any, Any]):
     """Environment of one call with the arguments of `vector_class`, except those of batches; `render_mode`: rgb_array or human."""
 
     metadata = METADATA
-    vector_class: ClassVar[Callable[..., EpisodeVectorEnv]]
+    vector_class: ClassVar[Callable[..., BranchVectorEnv]]
     __signature__: ClassVar[inspect.Signature]
 
     def __init_subclass__(cls) -> None:
@@ -58,7 +58,7 @@ class ScalarEnv(Marking, Rendered, gym.Env[Any, Any]):
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), self._own(infos)
 
     def branch(self, actions: Any, policy: Any = None, gamma: float = 1.0) -> NDArray[np.float64]:
-        """Return what each of `actions` (alternatives, ...) leads to, float64 (alternatives,), see `EpisodeVectorEnv.branch`.
+        """Return what each of `actions` (alternatives, ...) leads to, float64 (alternatives,), see `BranchVectorEnv.branch`.
 
         Its policy gets a batch of one observation. Wrappers play no part.
         """

@@ -21,7 +21,7 @@ from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.environments.render import draw_paths
 from vcgym.envs.environments.vector.actions import FORMS, action_space, decode, options_of
-from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.environments.vector.branches import BranchVectorEnv
 from vcgym.envs.environments.vector.observer import Observer
 from vcgym.envs.environments.vector.settings import OF_PATHS, RELATIVE, grouped
 from vcgym.network.kernels.ranges import one_of, require_whole
@@ -33,7 +33,7 @@ from vcgym.network.scenarios.scenario import Scenario, scenarios_of
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairment": Impairment(), "rating": Rating()})
 
 
-class PathsVectorEnv(EpisodeVectorEnv):
+class PathsVectorEnv(BranchVectorEnv):
     """A batch of calls with some controls set by the agent; each environment's docstring specifies observation, action and reward.
 
     Each kind of worlds, named in `kinds`, has a batch of calls and an observer, in `batches` and `observers`; a single one is `batch` too.

@@ -14,7 +14,7 @@ from vcgym.envs.call.paths.state import CallState
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds, worlds_of
 from vcgym.envs.environments.render import draw_sender
-from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.environments.vector.branches import BranchVectorEnv
 from vcgym.envs.environments.vector.settings import OF_SENDERS, grouped
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -32,7 +32,7 @@ def position_of(actions: NDArray[Any], levels: int | None) -> NDArray[np.float64
     return np.clip((numbers + 1.0) / 2.0, 0.0, 1.0) if levels is None else numbers / (levels - 1)
 
 
-class SenderVectorEnv(EpisodeVectorEnv):
+class SenderVectorEnv(BranchVectorEnv):
     """A batch of senders with one control set by the agent; each environment's docstring specifies observation, action and reward.
 
     Args:
