@@ -9,7 +9,7 @@ TORCH := .venv/lib/python*/site-packages/torch
 # Parts of the tests, folders of tests/ joined by +: two parts at a time, each in a process of its own. What numba has compiled is freed only by the
 # end of its process, and what a part imports and collects is then paid once. Processes that need the same kernel compile it once.
 PARTS := contract/envs lab/learners+lab/papers kernels/envs contract/leaderboard \
-	kernels/rules+kernels/playout+kernels/bottleneck+kernels/senders lab/bench+lab/shipped+lab/studies+lab/whole \
+	kernels/rules+kernels/playout+kernels/bottleneck+kernels/senders lab/bench+lab/shipped+lab/studies \
 	kernels/agents+kernels/predictors contract/agents+contract/repository+contract/submissions \
 	configs+golden+conference kernels/worlds+kernels/traces+kernels/live+kernels/leaderboard properties+end_to_end/commands
 

@@ -1,6 +1,5 @@
 """Rewards and worlds from outside the package: objects behave like the named ones, and bad ones are rejected."""
 
-from functools import partial
 from typing import NamedTuple
 
 import gymnasium
@@ -13,9 +12,7 @@ from vcgym.envs.call.rewards.emodel import EModel
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, earned, reward
 from vcgym.envs.call.rewards.utility import Utility
-from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.paths.linked import Table1
-from vcgym.network.scenarios.paths.synthetic import Synthetic
 from vcgym.network.scenarios.scenario import Scenario
 
 
@@ -84,12 +81,3 @@ def test_a_scenario_is_given_by_name_as_a_recipe_or_made():
     first, *others = (rewards_of(make("vcgym/Relay-v1", **arguments)) for arguments in alike)
     for other in others:
         np.testing.assert_array_equal(first, other)
-
-
-@pytest.mark.parametrize("paths", range(1, 40))
-def test_any_number_of_paths_has_its_layout(paths):
-    recipe = partial(Synthetic, paths=paths)
-    env = make("vcgym/Call-v1", scenario=recipe, mode="paper", packets=60, uplink=SendingScenario("rate"))
-    shapes = {name: part.shape for name, part in env.layout.parts.items()}
-    assert shapes == {"paths": (paths, 9), "call": (12,), "sender": (16,)}
-    assert env.single_observation_space.shape == (9 * paths + 28,)

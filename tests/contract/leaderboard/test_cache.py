@@ -11,12 +11,16 @@ import pyarrow as pa
 import pytest
 from cached_names import asked_for, changed_by, is_same_with_other_docstrings
 
+from lab.papers.reproduce import parts
+from lab.studies.headroom import oracle_rows
 from vcgym.agents.published.export import agent_of
 from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
 from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.systems import System
 from vcgym.leaderboard import cache
@@ -29,8 +33,10 @@ from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
 from vcgym.leaderboard.tuning import tuning
 from vcgym.leaderboard.tuning.tune_calls import CallTask, kinds_of
 from vcgym.network.kernels.compiling.sources import SOURCES, closure, code_hash
+from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.predictors.published import shipped_network
 
 
 def cell_of(system):
@@ -50,6 +56,26 @@ def search_of_a_rule():
 
 
 PAIR = System(Direct(), FixedLag(20.0))
+
+
+def part_of_a_reproduction():
+    part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
+    return asked_for(parts, parts.calls_of, part, {"it": PAIR}, Path(), 1)
+
+
+def forecasts_of_a_reproduction():
+    part = next(parts.parts_of(parts.settings_of("table1")[0], 1, 100))
+    return asked_for(parts, parts.forecasts_of, part, System(VCRoute(predictor=shipped_network()), WMJitter()), Path(), 1)
+
+
+def oracles_of_a_world():
+    scenario = Scenario("table1", "paper", 100)
+    with splits.unlock_test_split():
+        draw = scenario.draw("test", 0)
+    identity = {"suite": "tiny", "suite_version": "v0", "pair": draw.pair, "seed": 0, "system": "it"}
+    return asked_for(oracle_rows, oracle_rows.oracle_rows, oracle_rows.Drawn(scenario, draw, identity), {"it": PAIR}, Path())
+
+
 AGENT = PublishedAgent(agent_of, (("card.json", b"{}"),))
 
 USERS = {
@@ -82,8 +108,23 @@ USERS = {
         {"leaderboard.tuning.tune_calls", "agents.sweeps.search", "envs.call.loop", "baselines.playout.fixed_lag"},
         {"baselines.path.via", "leaderboard.report.words.sentences"},
     ),
+    "part of a reproduction": (
+        part_of_a_reproduction,
+        {"leaderboard.results.call_metrics", "lab.papers.vcroute.outcomes", "leaderboard.results.cdf", "baselines.path.direct"},
+        {"baselines.path.via", "lab.papers.reproduce.page"},
+    ),
+    "forecasts of a reproduction": (
+        forecasts_of_a_reproduction,
+        {"lab.papers.vcroute.forecasts", "leaderboard.forecasts.logging_router", "predictors.mlp", "baselines.path.vcroute.vcroute"},
+        {"baselines.path.via", "lab.papers.reproduce.page"},
+    ),
+    "oracles": (
+        oracles_of_a_world,
+        {"lab.studies.oracles.joint", "lab.studies.headroom.oracle_rows", "leaderboard.results.call_metrics", "baselines.path.direct"},
+        {"baselines.path.via", "lab.studies.headroom.run"},
+    ),
 }  # fmt: skip
-NEVER = {"leaderboard.report.page.tables", "leaderboard.report.board", "scripts.leaderboard"}
+NEVER = {"leaderboard.report.page.tables", "leaderboard.report.board", "scripts.leaderboard", "lab.bench.steps"}
 
 
 @pytest.mark.long

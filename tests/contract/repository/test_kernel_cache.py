@@ -4,6 +4,7 @@ import fcntl
 import importlib
 import json
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import lab
 from vcgym.network.kernels.compiling.disk_cache import Turns
 from vcgym.network.kernels.compiling.sources import SOURCES, cache_home, closure
 
@@ -206,9 +208,10 @@ def test_numbas_own_compiler_and_another_version_give_the_same_and_keep_it(house
 def test_every_version_stands_where_the_cache_looks():
     """A caller is compiled anew if the module of a class, or one that the caller imports, has changed: no version may stand elsewhere."""
     rooms = tuple(f"vcgym.{room}." for room in ROOMS)
-    modules = [importlib.import_module(name) for name in sorted(SOURCES) if name.startswith(rooms)]
+    of_lab = [module.name for module in pkgutil.walk_packages(lab.__path__, "lab.") if not module.name.endswith("__main__")]
+    modules = [importlib.import_module(name) for name in [*filter(lambda name: name.startswith(rooms), sorted(SOURCES)), *of_lab]]
     generics = {id(one): one for module in modules for one in vars(module).values() if hasattr(one, "versions")}
-    assert len(generics) > 10
+    assert len(generics) > 10 and any(cls.__module__.startswith("lab.") for one in generics.values() for cls in one.versions)
     for generic in generics.values():
         for cls, version in generic.versions.items():
             assert version.__module__ in closure([cls.__module__, generic.__module__]), (generic, cls)

@@ -1,4 +1,4 @@
-"""The program `vcgym`: help, version, completion, and the files left by a repeated command."""
+"""The programs `vcgym` and `python -m lab`: help, version, completion, and the files left by a repeated command."""
 
 import inspect
 import re
@@ -8,6 +8,7 @@ from pkgutil import resolve_name
 
 import pytest
 
+from lab.commands import LAB
 from vcgym import __version__
 from vcgym.scripts.console.program import VCGYM, main
 
@@ -21,18 +22,23 @@ assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
 SAID = [(["vcgym"], "leaderboard"), (["vcgym", "train", "--help"], "num_envs=null"), (["vcgym", "--version"], f"vcgym {__version__}")]
 
 
-def test_every_command_has_a_function_a_config_and_a_sentence():
-    for name, command in VCGYM.commands.items():
-        assert VCGYM.keys(name) and 10 < len(command.about) < 90
-        assert len(inspect.signature(resolve_name(command.function)).parameters) == 1
+COMMANDS = [(program, name) for program in (VCGYM, LAB) for name in program.commands]
 
 
-@pytest.mark.parametrize("name", VCGYM.commands)
-def test_help_lists_the_keys_of_the_command(name):
-    found, text = VCGYM.keys(name, deep=False), VCGYM.usage(name)
+@pytest.mark.parametrize(("program", "name"), COMMANDS, ids=lambda one: getattr(one, "name", one))
+def test_every_command_has_a_function_a_config_and_a_sentence(program, name):
+    command = program.commands[name]
+    assert program.keys(name) and 10 < len(command.about) < 90
+    assert len(inspect.signature(resolve_name(command.function)).parameters) == 1
+
+
+@pytest.mark.parametrize(("program", "name"), COMMANDS, ids=lambda one: getattr(one, "name", one))
+def test_help_lists_the_keys_of_the_command(program, name):
+    found, text = program.keys(name, deep=False), program.usage(name)
     assert found and len(found) == len({key.name for key in found}) and "hydra" not in text
-    lists = [key.name for key in VCGYM.keys(name) if key.allowed.startswith("list of")]
-    assert not [one for one in lists if f"  {one}." in text], "a key below a list cannot be typed"
+    assert f"  {program.title(name)} key=value ..." in text
+    lists = [key.name for key in program.keys(name) if key.allowed.startswith("list of")]
+    assert not [one for one in lists if f"\n  {one}." in text], "a key below a list cannot be typed"
     keys = text.partition("Choices:")[0]
     assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))
 

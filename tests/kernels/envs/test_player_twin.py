@@ -66,11 +66,6 @@ def irregular(draw: st.DrawFn) -> list[Packet]:
     return draw(st.permutations(packets))
 
 
-def test_the_twin_agrees_with_a_constant_delay_by_hand() -> None:
-    twin = Twin([Packet(k * UNIT, UNIT, k * UNIT + 50_000, False, 40_000) for k in range(20)], by_arrival=True).run()
-    assert twin.ticks == [(90_000 + k * UNIT, PLAYED, 90_000) for k in range(20)]
-
-
 @settings(max_examples=150)
 @given(regular(), st.booleans())
 def test_regular_streams(packets: list[Packet], by_arrival: bool) -> None:

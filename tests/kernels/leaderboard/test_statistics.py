@@ -42,19 +42,6 @@ def test_centres_are_the_mean_and_the_mean_of_the_middle_half():
     assert interquartile_means(paired, "r")["a"].value == pytest.approx(np.mean(sorted(series)[2:6]))
 
 
-def test_intervals_equal_those_of_a_plain_stratified_bootstrap():
-    strata = ["x"] * 20 + ["y"] * 12 + ["z"] * 8
-    series = noise(0, 40) + np.array([{"x": 80.0, "y": 60.0, "z": 85.0}[stratum] for stratum in strata])
-    paired = pair_worlds(table({"a": series}, strata))
-    draw = random.Random(3)
-    groups = [series[:20].tolist(), series[20:32].tolist(), series[32:].tolist()]
-    samples = [[value for group in groups for value in draw.choices(group, k=len(group))] for _ in range(4000)]
-    for ours, centre in ((means, np.mean), (interquartile_means, lambda sample: stats.trim_mean(sample, 0.25))):
-        estimate = ours(paired, "r")["a"]
-        low, high = np.percentile([centre(sample) for sample in samples], (2.5, 97.5))
-        assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.12 * (high - low))
-
-
 def test_worlds_are_drawn_within_their_stratum():
     strata = ["x"] * 6 + ["y"] * 6
     series = [10.0] * 6 + [90.0] * 6

@@ -149,22 +149,6 @@ def test_constant_delay_waits_the_level_in_whole_packets(rule, wait_us):
     assert set(waits.tolist()) == {wait_us}
 
 
-def test_out_of_order_lag_weighs_waiting_against_loss():
-    """P10: the lag of a packet out of order is 40 ms where the quantile says 30."""
-    rule = Inside(WMJitter(), np.zeros((1, 3)), 0)
-    lag = rule.state.lag[0]
-    lag.window.started, lag.window.last_delay_us = 1, 0
-    lag.newest_us, lag.base_us = 50_000, 30_000
-    lag.histogram.weight[:] = 0
-    for bucket, percent in ((0, 90), (1, 4), (2, 3), (3, 2), (10, 1)):
-        lag.histogram.weight[bucket] = percent << 30
-    lag.histogram.total, lag.histogram.place, lag.histogram.below = 100 << 30, 2, 94 << 30
-    lag.histogram.factor, lag.histogram.gain = 2**15, 0.0  # the sample below weighs nothing
-    rule.learn(Record(0, 4, 0, 40_000, 40_000, 40_000, 30_000, 0))
-    assert rule.decide(0) == 40_000
-    assert lag.base_us == 30_000
-
-
 @st.composite
 def arrivals(draw, most=60):
     """A stream of packets, some delayed by up to half a second, in order of arrival."""

@@ -261,11 +261,6 @@ def test_all_pairs_by_import_agree_with_the_sample(tmp_path):
     assert np.median(direct_delays(scenario, scenario.draw("train", 1), 1)) > 0.0
 
 
-def test_an_environment_on_the_test_split_is_refused(env_id):
-    with pytest.raises(ValueError, match="split = 'test': allowed are train, validation"):
-        gymnasium.make_vec(env_id, num_envs=1, split="test")
-
-
 def test_a_training_or_an_evaluation_on_the_test_split_is_refused_before_any_work(tmp_path):
     with pytest.raises(ValidationError, match=r"no argument \{'split': 'test'\}"):
         TrainConfig(env=EnvConfig(options={"split": "test"}))

@@ -131,13 +131,6 @@ def test_shapes_and_types_of_actions():
         assert (policy.reads, policy.action) == ("records", "exact")
 
 
-def test_both_levers_at_once_equal_each_alone():
-    steps = observations(5)
-    both, _ = run(RulePolicy(VCRoute(), WMJitter()), steps)
-    np.testing.assert_array_equal(both[:, :, 0], run(RulePolicy(VCRoute()), steps)[0])
-    np.testing.assert_array_equal(both[:, :, 1], run(RulePolicy(WMJitter()), steps)[0])
-
-
 def test_no_rule_at_all_is_refused():
     with pytest.raises(ValueError, match="no control: allowed are path, playout"):
         RulePolicy()

@@ -1,6 +1,5 @@
-"""The commands of the laboratory: every YAML composes and builds, every key has its sentence, and what is wrong ends with one line."""
+"""The commands of the laboratory: every YAML composes and builds, and what is wrong ends with one line."""
 
-import re
 import sys
 from pathlib import Path
 
@@ -32,23 +31,13 @@ def end_of(monkeypatch, *words):
     return ended.value.code
 
 
-def test_every_yaml_is_of_a_command_that_has_a_sentence():
+def test_every_yaml_is_of_a_command():
     assert {path.stem for path in CONF.glob("*.yaml")} <= {LAB.yaml(name) for name in LAB.commands}
-    assert all(10 < len(one.about) < 90 for one in LAB.commands.values())
 
 
 @pytest.mark.parametrize("name", LAB.commands)
 def test_every_config_builds_and_means_what_python_means(name):
     assert built(name) == LAB.kind(name)()
-
-
-@pytest.mark.parametrize("name", LAB.commands)
-def test_help_lists_the_keys_of_the_command(name):
-    found = LAB.keys(name, deep=False)
-    text = LAB.usage(name)
-    assert found and len(found) == len({key.name for key in found}) and f"  python -m lab {name} key=value ..." in text
-    keys = text.partition("Choices:")[0]
-    assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", LAB.commands)
