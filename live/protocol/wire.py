@@ -1,4 +1,4 @@
-"""Datagrams of a live call: a source route and a packet number, authenticated; docs/live.md has the format.
+"""Datagrams of a live call: a source route and a packet number, authenticated; lab/notes/live.md has the format.
 
     index (1)  version (1)  kind (1)  hops (1)  path (2)  session (8)  number (4)  send time (8)  hops x (IPv4 4, port 2)  payload  tag (16)
 

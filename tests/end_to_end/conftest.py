@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 OTHERS = {"data", "browser", "realtime"}
 # Ray starts its workers with a niceness of 15, so that next to other programs a sweep of seconds takes minutes.
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (the name is Ray's)
-QUICK = {HERE / "commands" / f"test_{name}.py" for name in ("literal_values", "program", "typing_errors", "user_configs")}
+QUICK = {HERE / "commands" / f"test_{name}.py" for name in ("laboratory", "literal_values", "program", "typing_errors", "user_configs")}
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 from safetensors.numpy import load_file, save
+from trap import Trap
 from untrained import random_network
 
 from vcgym.predictors.mlp import Network
@@ -92,16 +93,6 @@ def test_no_learning_library_is_loaded(folder):
     )
     answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=False)
     assert answer.stdout.strip() == "[]", answer.stderr
-
-
-class Trap:
-    """Unpickled, it writes a file."""
-
-    def __init__(self, target):
-        self.target = target
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.target),)
 
 
 def zipped(content):

@@ -1,6 +1,5 @@
 """A zip whose normaliser is missing, lies beside it or is named; the file of a normaliser runs nothing that it names."""
 
-import os
 import pickle
 import shutil
 
@@ -9,6 +8,7 @@ import pytest
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env as make_vec_env_of_sb3
 from stable_baselines3.common.vec_env import VecNormalize
+from trap import Trap
 
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.evaluation.saved_model import Normaliser, beside
@@ -78,15 +78,10 @@ def test_checkpoints_have_their_own(folder, tmp_path):
     assert beside(folder / "raw.zip") is None
 
 
-class Harms:
-    def __reduce__(self):
-        return os.mkdir, ("harmed",)
-
-
 def test_a_file_that_names_something_else_is_refused_and_runs_nothing(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     hostile = VecNormalize(make_vec_env("vcgym/Call-v1"))
-    hostile.obs_rms.mean = Harms()
+    hostile.obs_rms.mean = Trap()
     files = {"hostile.pkl": pickle.dumps(hostile), "other.pkl": pickle.dumps({"mean": 0.0}), "broken.pkl": b"\x80\x04broken"}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)

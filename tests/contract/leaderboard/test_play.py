@@ -8,13 +8,11 @@ from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, load_system
-from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.published import participant
-from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite
+from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite
 from vcgym.leaderboard.play import play
 
 CALLS = Suite("tiny", "v0", 200, (Part("table1", "paper", 1),))
-SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), SENDER)
 
 
 def test_a_name_and_a_system_of_ones_own_play_the_same_worlds(tmp_path):
@@ -46,14 +44,6 @@ def test_the_origin_of_a_system_decides_its_kind():
     assert participant("DRT-WM", shipped).kind == "rule"
     assert participant("DRT-WM", shipped.replace(is_local=True)).kind == "local"  # the same rules, given by the user
     assert not any(load_system(name).is_local for name in system_names())
-
-
-@pytest.mark.long  # compiles a loop that no other quick test needs
-def test_senders_play_by_the_same_function(tmp_path):
-    mine = System(FixedRate(500.0), Fifo(), pacing=2.5)
-    rows = play("FIXED", suite=SENDERS, named={"half": mine}, folder=tmp_path).to_pylist()
-    kbps = {row["system"]: row["throughput_kbps"] for row in rows}
-    assert kbps["half"] == pytest.approx(0.5 * kbps["FIXED"], rel=0.1)
 
 
 def test_unknown_names_are_refused():

@@ -5,8 +5,6 @@ import os
 import pickle
 import shutil
 import socket
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -16,6 +14,8 @@ import pytest
 import torch
 from safetensors.numpy import load, save
 from submitted import edit_card, observations, observed, refused
+from trap import Trap
+from typed import attempt
 
 from vcgym.agents.published.export import load_agent
 from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError
@@ -83,8 +83,7 @@ def test_the_name_of_an_oracle_is_refused(agent):
 
 def test_the_command_refuses_in_one_line_and_with_status_1(agent, tmp_path):
     (agent / "setup.py").write_text("raise SystemExit")
-    words = [sys.executable, "-m", "vcgym.scripts.console.program", "submit", f"submission={agent}", f"folder={tmp_path / 'board'}"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    done = attempt(tmp_path, "submit", f"submission={agent}", f"folder={tmp_path / 'board'}")
     assert done.returncode == 1
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
@@ -92,25 +91,15 @@ def test_the_command_refuses_in_one_line_and_with_status_1(agent, tmp_path):
     assert "setup.py: does not belong here; allowed: card.json and" in line
 
 
-class Bomb:
-    """Unpickled, it would write a file."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.path),)
-
-
 @pytest.mark.parametrize("name", ["agent.safetensors", "card.json"])
 def test_a_pickle_is_refused_and_does_not_run(agent, tmp_path, name):
-    (agent / name).write_bytes(pickle.dumps(Bomb(tmp_path / "ran")))
+    (agent / name).write_bytes(pickle.dumps(Trap(tmp_path / "ran")))
     refused(agent, name)
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_pickled_model_is_refused_and_does_not_run(onnx, tmp_path):
-    torch.save(Bomb(tmp_path / "ran"), onnx / "policy.onnx")
+    torch.save(Trap(tmp_path / "ran"), onnx / "policy.onnx")
     refused(onnx, "policy.onnx")
     assert not (tmp_path / "ran").exists()
 

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -12,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from submitted import ONNX
+from typed import attempt
 from untrained import publish_random_agent
 
 from vcgym.agents.config.env import EnvConfig
@@ -223,14 +223,13 @@ def test_a_ray_that_does_not_start_ends_a_command_with_one_line(tmp_path, monkey
 
 def test_the_line_and_nothing_else_is_on_stderr(tmp_path):
     (tmp_path / "card.json").write_text("{")
-    command = [sys.executable, "-m", "vcgym.scripts.console.program", "evaluate", f"agent={tmp_path}"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = attempt(tmp_path, "evaluate", f"agent={tmp_path}")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"vcgym evaluate: {tmp_path}/card.json: content is 'JSONDecodeError") and line.endswith(
         "; allowed: a JSON object"
     )
-    shown = subprocess.run(command, cwd=tmp_path, env=os.environ | {"VCGYM_TRACEBACK": "1"}, capture_output=True, text=True, check=False)
+    shown = attempt(tmp_path, "evaluate", f"agent={tmp_path}", VCGYM_TRACEBACK="1")
     assert shown.returncode == 1 and "Traceback" in shown.stderr
 
 

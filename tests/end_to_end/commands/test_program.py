@@ -7,6 +7,7 @@ import sys
 from pkgutil import resolve_name
 
 import pytest
+from typed import call
 
 from lab.commands import LAB
 from vcgym import __version__
@@ -59,8 +60,7 @@ def test_help_imports_nothing_heavy(words, said):
 
 
 def test_a_multirun_writes_under_outputs(tmp_path):
-    command = [sys.executable, "-m", "vcgym.scripts.console.program", "systems", "-m", "suite=order-v0"]
-    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    call(tmp_path, "systems", "-m", "suite=order-v0")
     assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
     assert (tmp_path / "outputs" / "multirun" / "systems").is_dir()
 
@@ -75,10 +75,7 @@ def test_a_multirun_writes_under_outputs(tmp_path):
     ],
 )
 def test_completion_is_a_static_script(tmp_path, line, offered):
-    script = subprocess.run(
-        [sys.executable, "-m", "vcgym.scripts.console.program", "--completion"], capture_output=True, text=True, check=True
-    )
-    (tmp_path / "completion.sh").write_text(script.stdout)
+    (tmp_path / "completion.sh").write_text(call(tmp_path, "--completion"))
     typed = f'COMP_WORDBREAKS= COMP_LINE="{line}" COMP_POINT={len(line)}; COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}'
     command = ["bash", "-c", f'. ./completion.sh; {typed}; PATH=; _vcgym; echo "${{COMPREPLY[@]}}"']
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

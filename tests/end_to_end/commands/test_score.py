@@ -1,10 +1,9 @@
 """`vcgym score`: a rule in a file of its own, and what it says of a file that is broken at one of the stages."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from typed import attempt
 
 from vcgym.leaderboard.evaluation.config import ScoreConfig
 from vcgym.leaderboard.scoring.score import score
@@ -96,7 +95,6 @@ def test_a_broken_rule_is_told_in_one_line(name, tmp_path, capsys):
 
 @pytest.mark.timeout(120)
 def test_the_command_prints_the_line_and_has_status_1(tmp_path):
-    command = [sys.executable, "-m", "vcgym.scripts.console.program", "score", "rule=none.py"]
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    answer = attempt(tmp_path, "score", "rule=none.py")
     assert answer.returncode == 1 and json.loads(answer.stdout)["error"].endswith("allowed: rule=FILE.py or rule=FILE.py:NAME")
     assert not list(tmp_path.iterdir())

@@ -1,11 +1,11 @@
 """Hydra's own groups, a user's folder of configs, and what a refused command leaves in the user's folders."""
 
-import subprocess
 import sys
 from typing import ClassVar
 
 import pytest
 from hydra.experimental.callback import Callback
+from typed import attempt
 
 from vcgym.agents.config.env_arguments import env_defaults
 from vcgym.baselines.controls.control import CONTROLS
@@ -35,11 +35,6 @@ class Settings:
 
 ConfigStore.instance().store(group="hydra/launcher", name="failing", node=Settings)
 """
-
-
-def run(*words, cwd):
-    called = [sys.executable, "-m", "vcgym.scripts.console.program", *words]
-    return subprocess.run(called, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 def checked(*words):
@@ -89,7 +84,7 @@ def test_other_keys_and_choices_are_refused(configs, typed, said):
 
 
 def test_a_multirun_shows_the_config_of_its_first_job(configs):
-    answer = run("train", "--config-dir=conf", "env=mine", "+experiment=small", "-m", "seeds=[3],[4]", "--cfg", "job", cwd=configs)
+    answer = attempt(configs, "train", "--config-dir=conf", "env=mine", "+experiment=small", "-m", "seeds=[3],[4]", "--cfg", "job")
     assert answer.returncode == 0, answer.stderr
     assert "num_envs: 4\n" in answer.stdout and "- 3\n" in answer.stdout and "interval: 200" in answer.stdout
 
@@ -118,14 +113,14 @@ def test_a_sweeper_gets_what_a_training_returns(monkeypatch, configs):
 
 
 def test_a_plugin_that_is_not_installed_or_fails_ends_in_one_line(tmp_path):
-    answer = run("train", "hydra/launcher=submitit_slurm", "-m", "seeds=[0],[1]", cwd=tmp_path)
+    answer = attempt(tmp_path, "train", "hydra/launcher=submitit_slurm", "-m", "seeds=[0],[1]")
     assert answer.returncode == 1 and answer.stderr.count("\n") == 1
     assert answer.stderr.startswith("vcgym train: hydra/launcher is 'submitit_slurm'; allowed: ")
     assert answer.stderr.endswith(" and those of installed plugins of hydra\n")
     plugin = tmp_path / "hydra_plugins" / "failing.py"
     plugin.parent.mkdir()
     plugin.write_text(LAUNCHER)
-    answer = run("train", "hydra/launcher=failing", "-m", "seeds=[0],[1]", cwd=tmp_path)
+    answer = attempt(tmp_path, "train", "hydra/launcher=failing", "-m", "seeds=[0],[1]")
     assert answer.returncode == 1 and answer.stderr == "vcgym train: no srun here\n"
 
 
@@ -143,7 +138,7 @@ def test_a_refused_command_leaves_the_users_folders(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to("empty")
     for folder in ("empty", "link"):
-        answer = run("train", f"folder={folder}", "num_envs=3", cwd=tmp_path)
+        answer = attempt(tmp_path, "train", f"folder={folder}", "num_envs=3")
         assert answer.returncode == 1 and "; it must divide num_envs" in answer.stderr
         assert answer.stderr.count("\n") == 1
         assert (tmp_path / "link").is_symlink() and list((tmp_path / "empty").iterdir()) == []

@@ -2,14 +2,12 @@
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from typed import attempt, call
 
 from vcgym.agents.config.base import DataConfig
 from vcgym.network.traces.cards import DataError
@@ -17,18 +15,6 @@ from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.trace_file import read_trace
 from vcgym.scripts.importing.config import CatalogueConfig, ImportConfig
 from vcgym.scripts.importing.formats import Ping
-
-
-def attempt(cwd, *overrides, **environment):
-    known = {name: value for name, value in os.environ.items() if name != "VCGYM_DATA"} | environment
-    command = [sys.executable, "-m", "vcgym.scripts.console.program", *overrides]
-    return subprocess.run(command, cwd=cwd, env=known, capture_output=True, text=True, check=False)
-
-
-def call(cwd, *overrides, **environment):
-    done = attempt(cwd, *overrides, **environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_list_then_verify_then_a_change(tmp_path):

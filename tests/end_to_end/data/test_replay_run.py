@@ -1,31 +1,16 @@
 """The user's own traces, from a log of ping to a row on the leaderboard, with the commands of the README."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
+from typed import attempt, call
 
 from vcgym.leaderboard.evaluation.bars import of_any_kind
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.network.traces.catalogue import shipped
 
 BOARD = ["leaderboard", "suite=replay", "traces=measured", "packets=300", "train=null", "systems=[DRT-WM,RR-WM]"]
-
-
-def call(cwd, *words):
-    called = [sys.executable, "-m", "vcgym.scripts.console.program", *words]
-    known = {name: value for name, value in os.environ.items() if name != "VCGYM_DATA"}
-    return subprocess.run(called, cwd=cwd, env=known, capture_output=True, text=True, check=False)
-
-
-def run(cwd, *words):
-    done = call(cwd, *words)
-    assert done.returncode == 0, done.stderr
-    return done
 
 
 def log_of_ping(file, level_ms, seed):
@@ -44,12 +29,12 @@ def two_paths(tmp_path):
     """A folder that holds the folder `measured` of two imported logs."""
     for name, level_ms in (("direct", 60.0), ("relay", 40.0)):
         log_of_ping(tmp_path / f"{name}.txt", level_ms, len(name))
-        run(tmp_path, "import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
+        call(tmp_path, "import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
     return tmp_path
 
 
 def test_from_a_log_of_ping_to_a_row_of_the_leaderboard(two_paths):
-    run(two_paths, *BOARD)
+    call(two_paths, *BOARD)
     rows = pq.read_table(two_paths / "outputs" / "leaderboard" / "replay" / "results.parquet").to_pylist()
     assert {row["system"] for row in rows} == {"DRT-WM", "RR-WM", of_any_kind()} and len(rows) == 72  # the reference plays too
     assert {row["split"] for row in rows} == {"all"}
@@ -70,11 +55,11 @@ def test_sparse_paths_of_one_time_without_headers_are_read_and_marked(tmp_path):
         (tmp_path / "logs" / f"{name}.csv").write_text("\n".join([*cells, ""]))
     told = ["time_column=1", "time_unit=ms", "delay_column=2", "delay_unit=ms", "round_trip=true", "header=false", "lost=-1"]
     columns = [f"format.{one}" for one in told]
-    done = run(tmp_path, "import", "format=csv", "file=logs", "output=measured", *columns)
+    printed = call(tmp_path, "import", "format=csv", "file=logs", "output=measured", *columns)
     for words in ("measured/cable.csv.gz: 600 probes", "one per 200 ms (95 %: 200 ms), largest gap 65.2 s, cut into 2 parts"):
-        assert words in done.stdout
-    done = run(tmp_path, *BOARD[:4], "train=null", "systems=[DRT-WM]", "split=all", "offsets=common", "direct=radio")
-    said = " ".join(done.stdout.split())
+        assert words in printed
+    printed = call(tmp_path, *BOARD[:4], "train=null", "systems=[DRT-WM]", "split=all", "offsets=common", "direct=radio")
+    said = " ".join(printed.split())
     for words in (
         "Played: all of 1 x 2 traces.",
         "Direct path: radio.",
@@ -94,10 +79,10 @@ def test_from_a_log_of_throughput_to_a_row_of_the_leaderboard(tmp_path):
     (tmp_path / "drive.csv").write_text(f"second,kbps\n{rows}")
     columns = ["format.time_column=second", "format.time_unit=s", "format.rate_column=kbps", "format.rate_unit=kbps"]
     names = ["file=drive.csv", "output=capacity/drive.csv.gz"]
-    done = run(tmp_path, "import", "format=throughput", *columns, *names)
-    assert "300 rates over 300 s, Mbit/s p5 0.9, p50 1.3, p95 1.7, smallest 0.9, largest 1.7, 0 % of the time" in done.stdout
+    printed = call(tmp_path, "import", "format=throughput", *columns, *names)
+    assert "300 rates over 300 s, Mbit/s p5 0.9, p50 1.3, p95 1.7, smallest 0.9, largest 1.7, 0 % of the time" in printed
     board = [BOARD[0], "suite=rate-replay", "traces=capacity", "train=null", "systems=[GCC-WEBRTC,FIXED]"]
-    done = run(tmp_path, *board)
+    printed = call(tmp_path, *board)
     found = pq.read_table(tmp_path / "outputs" / "leaderboard" / "rate-replay" / "results.parquet").to_pylist()
     assert len(found) == 60 and {row["trace"] for row in found} == {"drive"}
     assert all(row["capacity_kbps"] == pytest.approx(1300.0, rel=0.05) for row in found)
@@ -107,39 +92,39 @@ def test_a_dying_link_is_imported_on_request_and_says_what_was_raised(tmp_path):
     (tmp_path / "dying.csv").write_text("second,kbps\n" + "".join(f"{n},{200 if n % 3 else 20}\n" for n in range(300)))
     columns = ["format.time_column=second", "format.time_unit=s", "format.rate_column=kbps", "format.rate_unit=kbps"]
     command = ["import", "format=throughput", *columns, "file=dying.csv", "output=capacity/dying.csv.gz"]
-    refused = call(tmp_path, *command)
+    refused = attempt(tmp_path, *command)
     assert refused.returncode == 1
     assert "is the unit right? format.any_rate=true takes any" in refused.stderr
-    done = run(tmp_path, *command, "format.any_rate=true")
-    assert "33.3 % of the time without capacity (50 kbit/s or raised to it)" in done.stdout
+    printed = call(tmp_path, *command, "format.any_rate=true")
+    assert "33.3 % of the time without capacity (50 kbit/s or raised to it)" in printed
 
 
 def test_a_fit_of_own_traces_is_ranked_by_a_command(two_paths):
-    assert "suite=fitted traces=" in run(two_paths, "fit", "file=measured", "output=measured.json").stdout
+    assert "suite=fitted traces=" in call(two_paths, "fit", "file=measured", "output=measured.json")
     board = [BOARD[0], "suite=fitted", "packets=300", "train=null", "systems=[DRT-WM,RR-WM]"]
-    done = run(two_paths, *board, "traces=measured.json")
+    printed = call(two_paths, *board, "traces=measured.json")
     folder = two_paths / "outputs" / "leaderboard" / "fitted"
     rows = pq.read_table(folder / "results.parquet").to_pylist()
     assert len(rows) == 72 and {(row["scenario"], row["mode"], row["stratum"]) for row in rows} == {("fitted", "correlated", "fitted")}
     delay_ms = {name: np.mean([row["one_way_delay_mean_ms"] for row in rows if row["system"] == name]) for name in ("DRT-WM", "RR-WM")}
     assert delay_ms["DRT-WM"] == pytest.approx(31.0, abs=2.0) and delay_ms["RR-WM"] == pytest.approx(26.0, abs=2.0)
     assert str(two_paths) not in (folder / "cards.json").read_text()
-    assert "Played: worlds drawn from laws fitted to measured, cards" in done.stdout
-    refused = call(two_paths, *board, "traces=measured")
+    assert "Played: worlds drawn from laws fitted to measured, cards" in printed
+    refused = attempt(two_paths, *board, "traces=measured")
     assert refused.returncode == 1 and "allowed: one scenario file, *.json" in refused.stderr
 
 
 def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
-    done = call(tmp_path, *BOARD)
+    done = attempt(tmp_path, *BOARD)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "traces is 'measured'; allowed: a file or folder that exists" in done.stderr
-    call(tmp_path, "import", "format=ping", f"file={shipped()}/sample_ping.txt", "output=measured/home.csv.gz")
-    done = call(tmp_path, *BOARD)
+    attempt(tmp_path, "import", "format=ping", f"file={shipped()}/sample_ping.txt", "output=measured/home.csv.gz")
+    done = attempt(tmp_path, *BOARD)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "trace measured/home: slots of 10 ms is 366; allowed: at least 1324" in done.stderr
-    done = call(tmp_path, *BOARD, "split=test")
+    done = attempt(tmp_path, *BOARD, "split=test")
     assert "trace measured/home: slots of 10 ms in its test part is 74; allowed: at least 1324" in done.stderr
-    done = call(tmp_path, BOARD[0], "suite=default", "traces=measured")
+    done = attempt(tmp_path, BOARD[0], "suite=default", "traces=measured")
     assert done.returncode == 1
     assert "allowed: traces=FOLDER with suite=replay or rate-replay, traces=FILE.json with suite=fitted" in done.stderr
 

@@ -2,12 +2,10 @@
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from typed import call
 
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
@@ -42,10 +40,7 @@ PAIRS = ["systems=[]", NO_SENDERS, "pairs.routers=[DRT-WM,GRD-WM]", "pairs.recei
 
 
 def tune(cwd, *overrides, small=SMALL):
-    command = [sys.executable, "-m", "vcgym.scripts.console.program", "tune", *small, *overrides]
-    done = subprocess.run(command, cwd=cwd, env=os.environ, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return call(cwd, "tune", *small, *overrides)
 
 
 def saved(folder, name):

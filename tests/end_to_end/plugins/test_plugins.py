@@ -1,13 +1,11 @@
 """A third-party package adds a router, a rate controller, a feature, a reward, a scenario and a command without changes to vcgym."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from typed import attempt, call
 
 HERE = Path(__file__).parent
 FILES = ("stranger.py", "train.py", "rank.py")
@@ -27,18 +25,11 @@ def installed(tmp_path):
 
 
 def run(script, folder, python_path):
-    result = python([script], folder, python_path)
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout.splitlines()[-1])
-
-
-def python(words, folder, python_path):
-    environment = os.environ | {"PYTHONPATH": python_path(folder)}
-    return subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return json.loads(call(folder, program=script.removesuffix(".py"), PYTHONPATH=python_path(folder)).splitlines()[-1])
 
 
 def vcgym(words, folder, python_path):
-    return python(["-m", "vcgym.scripts.console.program", *words], folder, python_path)
+    return attempt(folder, *words, PYTHONPATH=python_path(folder))
 
 
 def test_an_agent_trains_with_everything_of_a_stranger(installed, python_path):

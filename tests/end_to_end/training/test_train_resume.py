@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from absolute import ABSOLUTE
+from trap import Trap
 
 from vcgym.agents.config.algorithms import PPOConfig
 from vcgym.agents.config.env import EnvConfig
@@ -156,20 +157,13 @@ def spoiled(saved, folder, change):
     return checkpoint.write(folder, 640, change(checkpoint.read(saved, identity)), identity)
 
 
-class Runs:
-    """What a pickle of it would run."""
-
-    def __reduce__(self):
-        return os.mkdir, ("harmed",)
-
-
 MISFITS = {
     r"does not fit: KeyError .*monitor": lambda state: {name: part for name, part in state.items() if name != "monitor"},
     r"does not fit: RuntimeError .*size mismatch": lambda state: spoil(state["parameters"]["policy"], lambda tensor: tensor[:1]),
     r"does not fit: ValueError .*parameter group": lambda state: state["parameters"]["policy.optimizer"].update(param_groups=[]),
     r"does not fit: ValueError .*not enough values": lambda state: spoil(state["env"], lambda array: array[:0]),
     r"does not fit: \w+ .*random": lambda state: state["random"].update(python=("random",)),
-    r"state\.pt cannot be read: UnpicklingError; allowed: tensors": lambda state: state.update(sent=Runs()),
+    r"state\.pt cannot be read: UnpicklingError; allowed: tensors": lambda state: state.update(sent=Trap()),
 }
 
 

@@ -3,13 +3,13 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typed
 from tracked import runs_of
 
 from vcgym.agents.config.training import SweepConfig, TrainConfig
@@ -17,19 +17,8 @@ from vcgym.agents.sweeps import sweep
 
 HERE = Path(__file__).parent
 SMALL = ["algorithm.n_steps=16", "algorithm.batch_size=32", "algorithm.n_epochs=1", "num_envs=4", "evaluation_episodes=3", "device=cpu"]
-
-
-def attempt(cwd, command, *overrides):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])}
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    words = [sys.executable, "-m", "vcgym.scripts.console.program", command, *overrides]
-    return subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-
-
-def call(cwd, command, *overrides):
-    done = attempt(cwd, command, *overrides)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+SEARCH = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+attempt, call = (partial(one, PYTHONPATH=SEARCH) for one in (typed.attempt, typed.call))
 
 
 def test_train_then_evaluate(tmp_path):

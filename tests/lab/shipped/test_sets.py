@@ -1,12 +1,11 @@
 """Sets of measured data are made again from their sources, by the program and as a command."""
 
 import gzip
-import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+import typed
 
 from lab.shipped.sets.making import make, measured_sets, set_names
 from lab.shipped.sets.throughput_cuts import cut_traces, drives
@@ -17,30 +16,19 @@ from vcgym.network.traces.card_file import read_card
 from vcgym.network.traces.cards import DataError, card_path, data_root
 
 HOME = Path(__file__).parents[3]
-
-
-def attempt(cwd, *overrides):
-    known = {name: value for name, value in os.environ.items() if name != "VCGYM_DATA"} | {"PYTHONPATH": str(HOME)}
-    command = [sys.executable, "-m", "lab", "make-set", *overrides]
-    return subprocess.run(command, cwd=cwd, env=known, capture_output=True, text=True, check=False)
-
-
-def call(cwd, *overrides):
-    done = attempt(cwd, *overrides)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+attempt, call = (partial(one, program="lab", PYTHONPATH=str(HOME)) for one in (typed.attempt, typed.call))
 
 
 @pytest.mark.long
 def test_sets_are_made_again_from_their_sources(tmp_path):
-    assert "equal to the known file" in call(tmp_path, "set=generated_cellular", "output=made")
-    again = attempt(tmp_path, "set=generated_cellular", "output=made")
+    assert "equal to the known file" in call(tmp_path, "make-set", "set=generated_cellular", "output=made")
+    again = attempt(tmp_path, "make-set", "set=generated_cellular", "output=made")
     assert again.returncode == 1 and "generated_cellular.csv.gz: file is 'existing'" in again.stderr
     # Stand-ins: as many bytes of the public repositories as are quoted here are read as they are cut, and are not the known files.
     (tmp_path / "shaper").mkdir()
     for cut in measured_sets()["leo_ping_10ms"].files.values():
         (tmp_path / cut.source).write_text("1734547219236183808,32.4\n1734547219236247040,16.4\n1734547219255994112,25.0\n")
-    other = attempt(tmp_path, "set=leo_ping_10ms", "source=.", "output=root")
+    other = attempt(tmp_path, "make-set", "set=leo_ping_10ms", "source=.", "output=root")
     assert other.returncode == 1 and other.stdout.count("NOT equal: the known file has") == 5
     made = tmp_path / "root" / "leo_ping_10ms" / "oneweb_iowa.csv.gz"
     assert gzip.decompress(made.read_bytes()) == b"t_ms,rtt_ms\n0,32.4\n0.063,16.4\n19.81,25\n"
@@ -121,6 +109,6 @@ AS_PUBLISHED = {"leo_ping_10ms": _reply, "mahimahi": _opportunities}
     ],
 )
 def test_what_cannot_be_made_is_refused_and_leaves_nothing(tmp_path, overrides, message):
-    failed = attempt(tmp_path, *overrides, "output=a")
+    failed = attempt(tmp_path, "make-set", *overrides, "output=a")
     assert failed.returncode == 1 and message in failed.stderr
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -1,0 +1,20 @@
+"""Commands as a user types them, each in a process of its own, without the measured series and the tracking server of this one."""
+
+import os
+import subprocess
+import sys
+
+VCGYM = "vcgym.scripts.console.program"
+
+
+def attempt(cwd, *words, program=VCGYM, **environment):
+    known = {name: value for name, value in os.environ.items() if name not in ("VCGYM_DATA", "MLFLOW_TRACKING_URI")}
+    called = [sys.executable, "-m", program, *words]
+    return subprocess.run(called, cwd=cwd, env=known | environment, capture_output=True, text=True, check=False)
+
+
+def call(cwd, *words, **how):
+    """Return what a command prints."""
+    done = attempt(cwd, *words, **how)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
