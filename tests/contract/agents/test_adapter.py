@@ -1,7 +1,5 @@
 """The SB3 adapter equals SB3's own DummyVecEnv over scalar environments, step by step; so does training on ours."""
 
-from functools import partial
-
 import gymnasium
 import numpy as np
 import pytest
@@ -90,29 +88,6 @@ def test_equals_dummy_vec_env_step_by_step(seed):
             ended["truncated" if mine[3][i]["TimeLimit.truncated"] else "terminated"] += 1
         assert ours.reset_infos == theirs.reset_infos
     assert min(ended.values()) > 5
-
-
-def test_native_equals_scalar_step_by_step(env_id, short):
-    ours = NativeVecEnv(gymnasium.make_vec(env_id, num_envs=3, autoreset_mode=AutoresetMode.SAME_STEP, **short))
-    theirs = DummyVecEnv([partial(gymnasium.make, env_id, **short)] * 3)
-    ours.seed(11)
-    theirs.seed(11)
-    np.testing.assert_array_equal(ours.reset(), theirs.reset())
-    ours.action_space.seed(5)
-    ends = 0
-    for _ in range(400):
-        actions = np.stack([ours.action_space.sample() for _ in range(3)])
-        mine, reference = ours.step(actions), theirs.step(actions)
-        for got, expected in zip(mine[:3], reference[:3], strict=True):
-            assert got.tobytes() == expected.tobytes()
-        for got, expected in zip(mine[3], reference[3], strict=True):
-            assert got["TimeLimit.truncated"] == expected["TimeLimit.truncated"]
-            assert ("terminal_observation" in got) == ("terminal_observation" in expected)
-            if "terminal_observation" in got:
-                assert got["terminal_observation"].tobytes() == expected["terminal_observation"].tobytes()
-                assert got["TimeLimit.truncated"]
-                ends += 1
-    assert ends >= 6
 
 
 @pytest.mark.long

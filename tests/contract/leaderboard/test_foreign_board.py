@@ -133,17 +133,16 @@ def test_cells_of_another_system_or_of_none_are_refused_by_name(sent):
             run(sent, "DRT-WM")
 
 
-@pytest.mark.parametrize("content", ['{"mine": ["failed"]}', '{"mine": null}', '{"mine": {}}', "[]", '{"mine": "a", "mine": "b"}'])
-def test_reasons_that_are_no_texts_are_refused(sent, content):
-    (sent / "left_out.json").write_text(content)
-    with pytest.raises(DataError, match=r"sent/left_out\.json: "):
-        remarks(sent)
+TEXTS = {
+    "left_out.json": ['{"mine": ["failed"]}', '{"mine": null}', '{"mine": {}}', "[]", '{"mine": "a", "mine": "b"}'],
+    "measured.json": ['{"lines": 5}', '{"lines": null}', "{}", '{"lines": [1]}', '{"lines": "text"}'],
+}
 
 
-@pytest.mark.parametrize("content", ['{"lines": 5}', '{"lines": null}', "{}", '{"lines": [1]}', '{"lines": "text"}'])
-def test_lines_that_are_no_texts_are_refused(sent, content):
-    (sent / "measured.json").write_text(content)
-    with pytest.raises(DataError, match=r"sent/measured\.json: "):
+@pytest.mark.parametrize(("file", "content"), [(file, content) for file, contents in TEXTS.items() for content in contents])
+def test_remarks_that_are_no_texts_are_refused(sent, file, content):
+    (sent / file).write_text(content)
+    with pytest.raises(DataError, match=rf"sent/{file}: "):
         remarks(sent)
 
 

@@ -14,7 +14,6 @@ from small_board import MODES, SYSTEMS, WORLDS, result, write_board
 
 from vcgym.baselines.system_files import system_names
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.explorer import curves
 from vcgym.leaderboard.report.page.picture import picture, robust
 from vcgym.leaderboard.report.publish import Stored, board_page, publish
@@ -207,13 +206,6 @@ def test_oracles_older_than_a_column_are_anchors_of_newer_results(folder, tmp_pa
     write(RESULTS, oracles, file)
     pq.write_table(pq.read_table(file).drop_columns(["probes_sent"]), file)
     assert all(board.axis is not None and len(board.notes) == 2 for board in publish(tmp_path / "with"))
-
-
-def test_a_file_of_cards_that_is_not_ours_is_refused(folder, tmp_path):
-    for text in ("[]", "{", '{"a": {"scenarios": ["x"], "cards": [{"name": "x"}]}}', '{"a": []}'):
-        (tmp_path / "cards.json").write_text(text)
-        with pytest.raises(ValueError, match=r"cards\.json is not what a run writes"):
-            read_cards(tmp_path)
 
 
 def test_distributions_of_a_board_add_up(folder):

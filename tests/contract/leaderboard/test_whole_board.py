@@ -1,10 +1,8 @@
 """Whole calls on a board: four controls act on the worlds of `vcgym/Call-v1` with an uplink; columns are those of sender and paths."""
 
-import gymnasium
 import numpy as np
 import pytest
 from board_rows import table_of_r
-from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.path.round_robin import RoundRobin
@@ -41,32 +39,6 @@ def test_a_swap_takes_one_rule_and_a_rate_keeps_its_pacing():
         swapped = with_control(PLAIN, control, slow)
         assert {name for name, rule in swapped.rules.items() if rule is not PLAIN.rules[name]} == {control}
         assert swapped.pacing == (1.0 if control == "rate" else PLAIN.pacing) and swapped.is_local
-
-
-@pytest.mark.long
-def test_worlds_and_calls_are_those_of_the_environment_with_an_uplink(tmp_path):
-    """The agent sets only the order, and keeps the first scheduler, which is that of the plain call."""
-    ((part, scenario),) = prepare(TINY)
-    which = TINY.kind.worlds(part, scenario)
-    envs = gymnasium.make_vec(
-        "vcgym/Call-v1", num_envs=len(which), scenario="wonderproxy", mode="correlated", packets=300, split="validation", uplink="rate",
-        path=PLAIN.path, playout=PLAIN.playout, rate=PLAIN.rate, pacing=PLAIN.pacing, log=True, action="discrete",
-        autoreset_mode=AutoresetMode.DISABLED,
-    )  # fmt: skip
-    for name in {pair for pair, _ in which}:
-        mask = np.array([pair == name for pair, _ in which])
-        options = {"pair": name, "kind": part.stratum, "reset_mask": mask}
-        envs.reset(seed=[seed for _, seed in which], options=options)
-    over = np.zeros(len(which), bool)
-    while not over.all():
-        _, _, ended, cut, _ = envs.step(np.zeros(len(which), np.int64))
-        over |= ended | cut
-    played = next(iter(TINY.kind.play_rules([PLAIN], scenario, TINY.kind.draw(part, scenario, which), 1)))
-    expected = envs.played()
-    for name in ("path", "arrived_us", "emitted_us", "played_us"):
-        assert np.array_equal(getattr(played.calls.played, name), getattr(expected, name))
-    assert np.array_equal(played.calls.flows[0].totals.on_time, envs.unwrapped.batch.uplink.sending.totals().on_time)
-    envs.close()
 
 
 GAIN = {"path": 4.0, "playout": 3.0, "rate": 2.0, "order": 1.0}
@@ -121,6 +93,7 @@ class FirstScheduler:
 
 @pytest.mark.long
 def test_an_agent_that_acts_as_the_rules_has_their_rows(tmp_path):
+    """So worlds and calls of the board are those of the environment with an uplink."""
     agent = local_agent(FirstScheduler(), TINY, prepare(TINY))
     rows = play("CALL-PLAIN", suite=TINY, named={"same": agent}, folder=tmp_path).to_pylist()
     of_each = [[[row[name] for name in WHOLE.metric] for row in rows if row["system"] == system] for system in ("CALL-PLAIN", "same")]
