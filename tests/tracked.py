@@ -1,8 +1,8 @@
 """What a study left in MLflow: its runs, and the answers of its models in a process of their own."""
 
 import json
-import subprocess
-import sys
+
+from typed import output_of
 
 from vcgym.agents.tracking.tracking import EXPERIMENT, Tracking
 
@@ -25,7 +25,4 @@ def runs_of(home, database="outputs/mlflow.db"):
 
 def answer_of(uri, model, given=None):
     """What the champion of a registered model says: of rows, of columns by name, or of the example that it was logged with."""
-    command = [sys.executable, "-W", "ignore", "-c", ASK, uri, f"models:/{model}@champion", json.dumps(given)]
-    fresh = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert fresh.returncode == 0, fresh.stderr
-    return json.loads(fresh.stdout.splitlines()[-1])
+    return json.loads(output_of(ASK, uri, f"models:/{model}@champion", json.dumps(given)).splitlines()[-1])

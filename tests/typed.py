@@ -1,4 +1,4 @@
-"""Commands as a user types them, each in a process of its own, without the measured series and the tracking server of this one."""
+"""Commands as a user types them, without the measured series and the tracking server of this process, and scripts; each in its own."""
 
 import os
 import subprocess
@@ -16,5 +16,13 @@ def attempt(cwd, *words, program=VCGYM, **environment):
 def call(cwd, *words, **how):
     """Return what a command prints."""
     done = attempt(cwd, *words, **how)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def output_of(code, *words, cwd=None, **environment):
+    """Return what a script prints; warnings are off, since numpy wraps uint64 where plain Python stands for a kernel."""
+    ran = [sys.executable, "-W", "ignore", "-c", code, *words]
+    done = subprocess.run(ran, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

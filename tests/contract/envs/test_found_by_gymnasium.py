@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from typed import output_of
 
 from vcgym.envs import IDS
 
@@ -45,8 +46,7 @@ if __name__ == "__main__":
 
 
 def test_gymnasium_alone_knows_every_id_and_loads_no_kernel(tmp_path):
-    ran = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True, cwd=tmp_path)
-    known, loaded = json.loads(ran.stdout)
+    known, loaded = json.loads(output_of(ALONE, cwd=tmp_path))
     assert known == list(IDS.values()) and loaded == []
 
 

@@ -1,8 +1,6 @@
 """Names of cached results: each changes with all code that affects its content, and with no other code."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from cached_names import asked_for, changed_by, is_same_with_other_docstrings
+from typed import output_of
 
 from lab.papers.reproduce import parts
 from lab.studies.headroom import oracle_rows
@@ -171,9 +170,7 @@ SENDER_PLAY = {
 
 @pytest.mark.parametrize("played", [PATHS_PLAY, pytest.param(SENDER_PLAY, marks=pytest.mark.long)], ids=["rule", "sender"])
 def test_the_closure_holds_all_that_a_process_loads_that_plays_and_imports_nothing_else(played):
-    asked = PLAY.format(**played)
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    roots, loaded = json.loads(done.stdout)
+    roots, loaded = json.loads(output_of(PLAY.format(**played)))
     assert len(loaded) > 50
     # Folders of files; what registers ids or a stage at any start and plays nothing.
     beside = {"vcgym.conf", "vcgym.data", "vcgym.gymnasium_ids", "vcgym.conference", "vcgym.conference.stage"}

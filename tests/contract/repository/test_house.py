@@ -204,12 +204,17 @@ CALL = """import sys, gymnasium, vcgym.envs
 env = gymnasium.make("vcgym/Call-v1", scenario="table1", packets=20)
 env.reset(seed=1)
 env.step(env.action_space.sample())"""
+NETWORK = "import sys, vcgym.predictors.published as published; published.shipped_network()"
 
 
 @pytest.mark.parametrize(
     ("done", "absent"),
-    [(IMPORT, ("torch", "ray", "mlflow", "hydra")), (CALL, ("vcgym.baselines.rate", "vcgym.conference", "vcgym.live"))],
-    ids=["to import the environments", "to play a call without an uplink"],
+    [
+        (IMPORT, ("torch", "ray", "mlflow", "hydra")),
+        (CALL, ("vcgym.baselines.rate", "vcgym.conference", "vcgym.live")),
+        (NETWORK, ("torch", "sklearn", "mlflow", "hydra")),
+    ],
+    ids=["to import the environments", "to play a call without an uplink", "to read a network"],
 )
 def test_what_is_not_needed_is_not_loaded(tmp_path: Path, done: str, absent: tuple[str, ...]) -> None:
     answer = run(sys.executable, "-c", f"{done}\nprint([name for name in sys.modules if name.startswith({absent})])", cwd=tmp_path)

@@ -112,14 +112,6 @@ def test_what_changed_is_done_again(tmp_path, serial, played, monkeypatch):
     assert len(played) == 3 * len(every_system())
 
 
-def test_a_broken_cell_is_named(tmp_path):
-    run(tmp_path)
-    file = sorted((tmp_path / "cells").iterdir())[3]
-    file.write_bytes(file.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=rf"{file.name} is not a complete cell file; delete it to recompute"):
-        run(tmp_path)
-
-
 def test_two_workers_give_the_same_bytes_also_when_one_is_lost(tmp_path, serial):
     assert run(tmp_path / "two", workers=2) == serial
     mark = tmp_path / "died"

@@ -1,8 +1,6 @@
 """A published agent acts like the trained one and is loaded without torch; a bad folder is rejected."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import gymnasium
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from safetensors.numpy import load_file, save_file
+from typed import output_of
 
 from vcgym.agents.config.algorithms import PPOConfig
 from vcgym.agents.config.env import EnvConfig
@@ -97,8 +96,7 @@ from vcgym.agents.published.export import load_agent
 load_agent({str(folder)!r}).predict(np.zeros((2, {WIDTH}), np.float32))
 print(*sorted({{"torch", "stable_baselines3", "mlflow", "ray", "hydra"}} & sys.modules.keys()))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "\n"
+    assert output_of(code) == "\n"
 
 
 @pytest.mark.parametrize(

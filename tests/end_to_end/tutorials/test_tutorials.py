@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from typed import output_of
 
 from lab.shipped import printed
 
@@ -109,9 +110,8 @@ def test_examples_of_contributing_run_as_they_stand(tmp_path):
     page = (PAGES.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for _, name, content in BLOCK.findall(page):
         (tmp_path / name).write_text(content)
-    done = subprocess.run([sys.executable, "-c", TOGETHER], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert [float(number) for number in done.stdout.splitlines()[-1].split()] == [2.0, 0.0, -0.1, 0.0, -0.1]
+    said = output_of(TOGETHER, cwd=tmp_path).splitlines()[-1]
+    assert [float(number) for number in said.split()] == [2.0, 0.0, -0.1, 0.0, -0.1]
 
 
 def test_own_traces(tmp_path):

@@ -1,15 +1,13 @@
 """Several calls over one bottleneck against a plain simulator; a call alone; counters at every instant; shares."""
 
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sending import logs_of, play
+from typed import output_of
 
 from twins.plain_calls import draw, plain, rows
 from twins.queued import queued
@@ -226,10 +224,7 @@ print(*(log.tolist() for log in (batch.log(0), *(batch.log_of_other(0, call) for
 
 
 def test_plain_python_sends_the_same_packets():
-    said = [
-        subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=os.environ | extra).stdout
-        for extra in ({"NUMBA_DISABLE_JIT": "0"}, {"NUMBA_DISABLE_JIT": "1"})
-    ]
+    said = [output_of(SCRIPT, NUMBA_DISABLE_JIT=off) for off in "01"]
     assert said[0] == said[1]
     assert len(said[0]) > 5000
 

@@ -1,12 +1,10 @@
 """Worlds: a function of only (world, seed, slot), alone, together, sampled in advance, in threads and without the compiler."""
 
-import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from typed import output_of
 
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
@@ -193,11 +191,6 @@ for world, parameters in ((LinkWorld(Paper(), 1, layout), paper), (LinkWorld(Cor
 
 
 def test_the_compiler_does_not_show():
-    """Plain Python, the same bytes; numpy's wrapping of uint64 is meant, so that it may warn."""
-    seen = []
-    for environment in ({}, {"NUMBA_DISABLE_JIT": "1"}):
-        command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", BYTES]
-        done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        seen.append(done.stdout.split())
+    """Plain Python, the same bytes."""
+    seen = [output_of(BYTES, NUMBA_DISABLE_JIT=off).split() for off in "01"]
     assert seen[0] == seen[1] and len(set(seen[0])) == 2

@@ -2,9 +2,6 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import gymnasium
@@ -12,6 +9,7 @@ import numpy as np
 import pytest
 from absolute import ABSOLUTE, SENDERS
 from gymnasium.vector import AutoresetMode
+from typed import output_of
 
 CALL = "vcgym/Call-v1"
 SCRIPT = """
@@ -97,9 +95,7 @@ def test_an_integer_seed_numbers_the_sessions():
 
 def _elsewhere(python_path, *arguments, **variables):
     """What `play` returns in another process, as text."""
-    command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", SCRIPT, __file__, json.dumps(arguments)]  # numpy wraps uint64
-    environment = os.environ | {"PYTHONPATH": python_path(Path(__file__).parents[2])} | variables
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.strip()
+    return output_of(SCRIPT, __file__, json.dumps(arguments), PYTHONPATH=python_path(Path(__file__).parents[2]), **variables).strip()
 
 
 @pytest.mark.long

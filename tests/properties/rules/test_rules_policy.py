@@ -2,13 +2,11 @@
 
 import copy
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typed import output_of
 
 from vcgym.baselines.path.best_history import BestHistory
 from vcgym.baselines.path.direct import Direct
@@ -168,16 +166,8 @@ json.dump(out, sys.stdout)
 """
 
 
-def outside(folder, without_jit):
-    """Run FROM_OUTSIDE in a process of its own; numpy's wrapping of uint64 is meant, so that it may warn without the JIT."""
-    command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", FROM_OUTSIDE]
-    tests = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
-    variables = os.environ | {"NUMBA_DISABLE_JIT": without_jit, "PYTHONPATH": tests}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 @pytest.mark.long
-def test_plain_python_agrees(tmp_path):
-    assert outside(tmp_path, "0") == outside(tmp_path, "1")
+def test_plain_python_agrees(tmp_path, python_path):
+    tests = python_path(Path(__file__).parents[2])
+    one, other = (json.loads(output_of(FROM_OUTSIDE, cwd=tmp_path, NUMBA_DISABLE_JIT=off, PYTHONPATH=tests)) for off in "01")
+    assert one == other

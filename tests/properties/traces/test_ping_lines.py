@@ -279,16 +279,6 @@ def test_a_long_line_is_read_in_one_pass(tmp_path, line):
         read(tmp_path, [HEADER, *[line] * 5, *lines_of()])
 
 
-def test_a_log_in_another_encoding_is_named(tmp_path):
-    path = tmp_path / "log.txt"
-    path.write_bytes("\n".join([HEADER.replace("bytes of data", "octets de données"), *lines_of(REPLIES["French"]), ""]).encode("latin-1"))
-    with pytest.raises(TraceError, match=r"line 1 is .*; allowed: UTF-8 text; iconv -f ENCODING"):
-        import_ping_text(path, interval_ms=10.0)
-    path.write_text("\n".join([HEADER, *lines_of(), ""]), encoding="utf-16")  # as Windows PowerShell redirects
-    with pytest.raises(TraceError, match="encoding is 'UTF-16'; allowed: UTF-8 text; iconv -f UTF-16"):
-        import_ping_text(path, interval_ms=10.0)
-
-
 def test_pings_further_apart_than_usual_are_told(tmp_path):
     with pytest.raises(
         TraceError, match=r"interval_ms is 5000\.0; allowed: 1\.2 to 1200 \(milliseconds\); format\.any_spacing=true takes any"
