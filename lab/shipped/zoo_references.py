@@ -211,7 +211,7 @@ def _random(env_id: str, worlds: int) -> list[float]:
 
 def _constant(env_id: str, worlds: int) -> tuple[int, list[float]]:
     """Return the action that is best on training worlds if it is always taken, and its scores."""
-    space = gymnasium.spec(env_id).make().action_space
+    space: Any = gymnasium.spec(env_id).make().action_space
     means = [np.mean(score_agent(Constant(action), env_id, {}, TRIED_WORLDS, "train")) for action in range(space.n)]
     action = int(np.argmax(means))
     return action, score_agent(Constant(action), env_id, {}, worlds)
