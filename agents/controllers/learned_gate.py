@@ -7,7 +7,8 @@ second from `FROM_US` on, with x the features of `_features`, each compressed to
     preference[rule] = weights[rule] . (x, 1)
 
 is the logarithm of the odds of a rule, and the best one takes over if its preference exceeds that of the driver by more than `margin`. A
-call begins with SCReAM.
+call begins with SCReAM. Where NADA or the aim drives and the send queue holds what takes `STUCK_US` at the target, the link is nearly dead:
+SCReAM, whose window keeps packets out of the network, drives for `HOLD_US`.
 
 Our own design; `lab.learners.gate` fits the weights.
 """
@@ -49,6 +50,7 @@ _LASTING = STRETCH_WIDTH + RULES + 2  # features of the last second whose long m
 _NOW = _LASTING + 2
 WIDTH = _NOW + _LASTING
 FROM_US, EVERY_US = 3_000_000, 1_000_000
+STUCK_US, HOLD_US = 3_000_000, 10_000_000
 _LONG_MEMORY = 20.0  # decisions, of the long means
 _WAITING_MS = 20.0  # unit of what waits
 
@@ -60,6 +62,7 @@ class Reported:
     stretch: Stretch
     driver: int = SCREAM
     due_us: int = FROM_US
+    held_until_us: int = 0
     min_bps: float = 0.0
     max_bps: float = 0.0
     waiting_bytes: int = 0
@@ -138,7 +141,10 @@ def _decide(params, state, s, now_us):
     if now_us >= reported.due_us:
         reported.due_us = now_us + EVERY_US
         _features(reported, now_us)
-        _choose(params, reported)
+        if _holds(reported, now_us):
+            reported.driver = SCREAM
+        else:
+            _choose(params, reported)
     return np.int64(reported.targets_bps[reported.driver])
 
 
@@ -173,6 +179,14 @@ def _report_every_us(params, state, s, default_us):
     if state.reported[s].driver == NADA:
         return report_every_us(params.nada, state.nada, s, default_us)
     return report_every_us(LearnedAim(params.first, params.second, params.last), state.aim, s, default_us)
+
+
+@kernel
+def _holds(reported, now_us):
+    """Return True while SCReAM must drive, since the send queue was stuck under another rule."""
+    if reported.driver != SCREAM and 8e6 * reported.waiting_bytes > float(STUCK_US) * reported.targets_bps[reported.driver]:
+        reported.held_until_us = now_us + HOLD_US
+    return now_us < reported.held_until_us
 
 
 @kernel

@@ -7,7 +7,7 @@ import pytest
 
 from vcgym.agents.controllers.learned_aim import WIDTH as AIM_WIDTH
 from vcgym.agents.controllers.learned_aim import LearnedAim
-from vcgym.agents.controllers.learned_gate import AIM, NADA, RULES, SCREAM, WIDTH, LearnedGate
+from vcgym.agents.controllers.learned_gate import AIM, HOLD_US, NADA, RULES, SCREAM, WIDTH, LearnedGate
 from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
@@ -33,10 +33,10 @@ def preferring(*biases):
     return weights
 
 
-def reports(seed=1):
+def reports(seed=1, count=REPORTS):
     """Yield the packets of each report, the time at which it is known, and what the sender has waiting."""
     draws, packet, sent_us, queue_us = np.random.default_rng(seed), 0, 0, 0.0
-    for number in range(1, REPORTS + 1):
+    for number in range(1, count + 1):
         known_us, packets = number * REPORT_US + 40_000, []
         while sent_us < number * REPORT_US - 30_000:
             queue_us = max(0.0, queue_us + draws.normal(0.0, 1000.0))
@@ -83,6 +83,23 @@ def test_the_driver_decides_as_it_does_alone(driver):
 def test_a_greater_preference_within_the_margin_changes_nothing():
     assert played(gate(preferring(0.0, 0.04, 0.0)))[1].reported[0].driver == SCREAM
     assert played(gate(preferring(0.0, 0.06, 0.0)))[1].reported[0].driver == NADA
+
+
+@pytest.mark.parametrize("stuck_us", [3_040_000, 5_040_000], ids=["under scream", "under the aim"])
+def test_a_stuck_queue_gives_the_drive_to_scream_for_a_while(stuck_us):
+    params = gate(preferring(0.0, 0.0, 1.0))
+    state, drivers = allocate(params, 1, 1), {}
+    init(params, state, 0, LIMITS, np.uint64(0))
+    for packets, known_us, _ in reports(count=400):
+        for one in packets:
+            update(params, state, 0, one)
+        see_sender(params, state, 0, SenderStatus(10**7 if known_us == stuck_us else 0, 0, 0, len(drivers), 1200, 33_333))
+        decide(params, state, 0, known_us)
+        drivers[known_us] = int(state.reported[0].driver)
+    aim = [known_us for known_us, driver in drivers.items() if driver == AIM]
+    held = [known_us for known_us in drivers if stuck_us <= known_us < stuck_us + HOLD_US] if stuck_us > 3_040_000 else []
+    assert aim == [known_us for known_us in drivers if known_us >= 3_040_000 and known_us not in held]
+    assert set(drivers.values()) == {SCREAM, AIM}
 
 
 def test_features_are_those_of_the_last_second_and_their_means():
