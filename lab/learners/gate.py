@@ -123,8 +123,8 @@ class GateWorlds:
         self.kinds = named if config.kinds is None else {name: named[name] for name in config.kinds}
         first = load_system(config.scream)
         self.scream, self.nada, self.order, self.pacing = first.rate, load_system(config.nada).rate, first.order, first.pacing
-        self.aim = read_learned(config.aim[seed], LEARNED).rules[Control.RATE]
-        self.packets = 0
+        aim = read_learned(config.aim[seed], LEARNED)
+        self.aim, self.packets = aim.rules[Control.RATE], aim.file.trained_packets
 
     def gate(self, weights: NDArray[np.float64]) -> LearnedGate:
         """Return the gate with these weights."""
