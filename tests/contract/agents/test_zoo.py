@@ -35,7 +35,7 @@ def test_each_shipped_system_is_small_and_says_how_it_was_made(name):
 
 
 def test_one_learned_system_of_each_kind_ships():
-    assert set(SHIPPED) == {"learned", "learned-rl", "learned-rate", "learned-order", "learned-whole", "ALLOCATOR"}
+    assert set(SHIPPED) == {"learned", "learned-rl", "learned-gate", "learned-rate", "learned-order", "learned-whole", "ALLOCATOR"}
     assert all(load_system(name).trained_packets > 0 for name in SHIPPED)
 
 
