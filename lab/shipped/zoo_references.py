@@ -66,8 +66,8 @@ RIVALS = {
     "vcgym/Relay-v1": Rivals("VIA-WM", "GRD-WM-tuned", "learned"),
     "vcgym/Playout-v1": Rivals("DRT-WM", "DRT-WM-tuned", "learned"),
     "vcgym/Call-v1": Rivals("VIA-BF", "GRD+EWMAH-tuned", "learned"),
-    "vcgym/Rate-v1": Rivals("SCREAM-V2", "SCREAM-V2-rate-tuned", "learned-rate"),
-    "vcgym/Send-v1": Rivals("SCREAM-V2", "SCREAM-V2", "learned-rate"),
+    "vcgym/Rate-v1": Rivals("SCREAM-V2", "SCREAM-V2-rate-tuned", "learned-gate"),
+    "vcgym/Send-v1": Rivals("SCREAM-V2", "SCREAM-V2", "learned-gate"),
     "vcgym/SendOrder-v1": Rivals("SBPN2-E", "SBPN2-order-tuned", "learned-order"),
 }
 TRIED_WORLDS = 50  # of the training split, for each constant action
