@@ -15,13 +15,15 @@ import gymnasium
 _MODULES = {"Relay": "call", "Playout": "call", "Call": "call", "Rate": "rate", "Send": "send", "SendOrder": "send_order"}
 IDS = {name: f"vcgym/{name}-v1" for name in _MODULES}
 """Name of an environment -> its id."""
-_INTERVALS = {"Relay": (200, 10), "Playout": (50, 1), "Call": (200, 10), "Rate": (200, 20), "Send": (200, 20)}
 DIFFICULTIES = {
-    f"vcgym/{name}-{level}-v1": {"interval": interval}
-    for name, intervals in _INTERVALS.items()
-    for level, interval in zip(("easy", "hard"), intervals, strict=True)
+    "vcgym/Relay-hard-v1": {"interval": 10},
+    "vcgym/Playout-easy-v1": {"interval": 50},
+    "vcgym/Playout-hard-v1": {"interval": 1},
+    "vcgym/Call-hard-v1": {"interval": 10},
+    "vcgym/Rate-hard-v1": {"interval": 20},
+    "vcgym/Send-hard-v1": {"interval": 20},
 }
-"""Id of an environment whose decisions hold longer (easy) or shorter (hard) -> its arguments. All else is as without the word."""
+"""Id of an environment whose decisions hold longer (easy) or shorter (hard) -> its arguments; all else is as without the word."""
 
 
 def name_of(env_id: str) -> str:

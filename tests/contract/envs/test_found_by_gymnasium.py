@@ -7,7 +7,7 @@ import sys
 import pytest
 from typed import output_of
 
-from vcgym.envs import IDS
+from vcgym.envs import DIFFICULTIES, IDS
 
 ALONE = """
 import importlib.util, json, sys
@@ -47,7 +47,7 @@ if __name__ == "__main__":
 
 def test_gymnasium_alone_knows_every_id_and_loads_no_kernel(tmp_path):
     known, loaded = json.loads(output_of(ALONE, cwd=tmp_path))
-    assert known == list(IDS.values()) and loaded == []
+    assert known == [*IDS.values(), *DIFFICULTIES] and loaded == []
 
 
 @pytest.mark.parametrize("start", ["spawn", "forkserver"])
