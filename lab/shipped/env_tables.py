@@ -131,7 +131,7 @@ c is the mean delay of the direct path in the history. Playout's agent is at the
 effect at once. The first command of a call belongs to its set-up and takes effect at once."""
 
 _DIFFICULTY = """\
-Registered beside the ids as they come, whose arguments they have but for these. [What algorithms reach on them](../../lab/notes/zoo.md)."""
+Each id is the one without `easy` or `hard`, with another `interval`. [What algorithms reach on them](../../lab/notes/zoo.md)."""
 
 
 def markdown() -> str:

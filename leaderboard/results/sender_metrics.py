@@ -83,7 +83,10 @@ def utility(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", ro
 
 
 def timely_utility(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", row: int) -> float:
-    """Return the utility per second of the packets on time of one call (`vcgym.envs.call.rewards.on_time.Timely`, by whole seconds)."""
+    """Return the utility per second of the packets on time of one call; for the arguments see `metrics`.
+
+    That of `vcgym.envs.call.rewards.on_time.Timely`, with the rate by whole seconds and the share of audio that is not on time by calls.
+    """
     from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
     on_time = (log["arrived_us"] >= 0) & (log["arrived_us"] - log["created_us"] <= 1000.0 * link.expiry_ms)
     missed = 1.0 - totals.on_time[row, AUDIO] / max(int(totals.created[row, AUDIO]), 1)

@@ -38,8 +38,8 @@ class ZooConfig(Config):
     """Trainings of algorithms on environments.
 
     Attributes:
-        environments: ids of environments of calls, also those with a difficulty, whose table is one of its own; PPO inside the loop has no
-            decisions that hold, and so trains on none of these, nor on Send.
+        environments: ids of environments of calls. Those with a difficulty have a table of their own. PPO inside the loop leaves out these
+            and Send: it decides at each packet or report, whatever the interval.
         algorithms: names of `ALGORITHMS`.
         seeds: one training each.
         decisions: decisions of a training, on which its schedules depend; its processor time is measured beside it and decides nothing.

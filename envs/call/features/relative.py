@@ -80,7 +80,9 @@ def relative_layout(whole: ObservationLayout) -> ObservationLayout:
 def expected_delay(row):
     """Return the expected delay (100 ms) of a path with features `row`."""
     mean = row[PATH.history_mean]
-    return mean + (row[PATH.newest_delay] - mean) * 0.5 ** (row[PATH.newest_age] / HALF_LIFE_S)
+    # Products of a float32 and a number are double in compiled code, and single in Python.
+    above, age_s = np.float64(row[PATH.newest_delay] - mean), np.float64(row[PATH.newest_age])
+    return mean + above * 0.5 ** (age_s / HALF_LIFE_S)
 
 
 @kernel
@@ -119,9 +121,9 @@ def _write_slot(rows, order, i, out):
     expected = expected_delay(row)
     out[SLOT.above_used] = compressed(PER_20_MS * (expected - expected_delay(used)))
     out[SLOT.expected] = expected
-    out[SLOT.above_history] = compressed(PER_20_MS * (row[PATH.newest_delay] - row[PATH.history_mean]))
-    out[SLOT.deviation] = compressed(PER_20_MS * row[PATH.delay_deviation])
-    out[SLOT.spread] = compressed(PER_20_MS * row[PATH.history_sd])
+    out[SLOT.above_history] = compressed(PER_20_MS * np.float64(row[PATH.newest_delay] - row[PATH.history_mean]))
+    out[SLOT.deviation] = compressed(PER_20_MS * np.float64(row[PATH.delay_deviation]))
+    out[SLOT.spread] = compressed(PER_20_MS * np.float64(row[PATH.history_sd]))
     out[SLOT.missing] = compressed(row[PATH.history_missing])
     out[SLOT.stale] = compressed(row[PATH.newest_age])
     for k in range(row.size - PATH_WIDTH):

@@ -8,7 +8,7 @@ from vcgym.envs.call.sender.batch import SendingTotals
 from vcgym.envs.call.sender.state import LOGGED
 from vcgym.leaderboard.results.cdf import GRID_MS
 from vcgym.leaderboard.results.kinds import RATE
-from vcgym.leaderboard.results.sender_metrics import capacity_bps, delay_cdf, metrics
+from vcgym.leaderboard.results.sender_metrics import capacity_bps, delay_cdf, metrics, timely_utility
 from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.capacity.capacity import steps
 from vcgym.network.bottleneck.flow import Tcp
@@ -48,6 +48,14 @@ def test_metrics_by_hand():
     assert found["r"] == rating(200.0, 0.5)
     rate = 2 * 0.6 * np.log(4 * 0.008 + 1) / 6
     assert found["utility"] == pytest.approx(rate - 0.130 - 10 * (1 - 2 / 6))
+
+
+def test_the_utility_of_packets_on_time_by_hand():
+    """Of the packets that count, one of 8 kbit arrives within 200 ms; of two packets of audio one is on time."""
+    counts = totals(created=[2, 2], on_time=[1, 1])
+    of_one_s = 0.6 * np.log(4 * 0.008 + 1) / 6
+    assert timely_utility(LINK, packets(), counts, 0) == pytest.approx(of_one_s - 10 * 0.5)
+    assert timely_utility(LINK._replace(expiry_ms=250.0), packets(), counts, 0) == pytest.approx(2 * of_one_s - 10 * 0.5)
 
 
 def test_targets_are_compared_with_the_capacity_by_hand():

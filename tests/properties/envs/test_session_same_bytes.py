@@ -111,6 +111,7 @@ def test_two_processes(path_env_id, python_path):
     [
         (CALL, 7, {"packets": 60, "scenario": "table1", "uplink": "rate"}),
         (CALL, 7, {"packets": 60, "scenario": "table1", "protection": None, "loss_run_slots": 3.0}),
+        *((env_id, 5, {"packets": 700, "scenario": "table1", "action": "relative_discrete"}) for env_id in (CALL, "vcgym/Relay-v1")),
         *((env_id, 12, {"seconds": 0.7}) for env_id in SENDERS),
     ],
 )
